@@ -1,0 +1,117 @@
+"""The one decorator for kernels: functions on records that Numba compiles.
+
+A kernel runs without compilation too (``NUMBA_DISABLE_JIT=1``), which is slow but lets a debugger or a coverage tool
+look inside. Everything that needs to know which of the two is happening is in this file.
+
+Numba's own cache notices a change in the file of the cached function only, not in a kernel that this one calls from
+another file, so an upgrade could play by the old rules. Here the folder of the cache is named by a hash of every
+source file that a kernel could be built from: a stale entry cannot be found, because it lies somewhere else.
+"""
+
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+@functools.cache
+def source_hash(folder: Path) -> str:
+    """The hash of all Python sources of this package and of ``folder``, where the kernel itself is written."""
+    digest = hashlib.sha256()
+    for place in sorted({PACKAGE, folder}):
+        for file in sorted(place.glob("*.py")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _candidate_roots(folder: Path) -> list[Path]:
+    """Where a cache may lie, best first: where the user says, beside the source, in the user's cache folder."""
+    if config.CACHE_DIR:
+        return [Path(config.CACHE_DIR) / "pitch-env"]
+    if sys.platform == "win32":
+        home = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    else:
+        home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return [folder / "__pycache__", home / "pitch-env"]
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+@functools.cache
+def cache_folder(folder: Path) -> Path | None:
+    """The cache for the kernels written in ``folder``, or None where nothing can be written (then nothing is kept)."""
+    name = f"kernels-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
+    for root in _candidate_roots(folder):
+        place = root / f"{name}-{source_hash(folder)}"
+        if _writable(place):
+            for other in root.glob(f"{name}-*"):  # made by other sources: never to be read again
+                if other != place and other.stat().st_mtime < place.stat().st_mtime - 86400:
+                    shutil.rmtree(other, ignore_errors=True)
+            return place
+    return None
+
+
+class _Locator(_CacheLocator):
+    """Tells Numba where a kernel's cache lies and when it is fresh."""
+
+    def __init__(self, function: Callable, folder: Path) -> None:
+        self._py_file = function.__code__.co_filename
+        self._line = function.__code__.co_firstlineno
+        self._folder = folder
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder(self._folder))
+
+    def get_source_stamp(self) -> str:
+        return source_hash(self._folder)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _CacheImpl(CompileResultCacheImpl):
+    def __init__(self, function: Callable) -> None:
+        file = Path(function.__code__.co_filename)
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Locator(function, file.resolve().parent)
+        self._filename_base = self.get_filename_base(f"{file.stem}.{function.__qualname__}", sys.abiflags)
+
+
+class _Cache(FunctionCache):
+    _impl_class = _CacheImpl
+
+
+def kernel(function: Callable | None = None, *, parallel: bool = False, inline: bool = False) -> Any:
+    """Compile ``function`` with Numba, cached. ``inline`` forces it into its callers: for the small and hot ones."""
+    if function is None:
+        return functools.partial(kernel, parallel=parallel, inline=inline)
+    compiled = numba.njit(nogil=True, error_model="numpy", parallel=parallel, forceinline=inline)(function)
+    file = Path(function.__code__.co_filename)
+    if not config.DISABLE_JIT and file.exists() and cache_folder(file.resolve().parent):
+        compiled._cache = _Cache(function)
+    return compiled
+
+
+def records(count: int, dtype: np.dtype) -> np.ndarray:
+    """``count`` records of zeros that kernels can take: without compilation they need attributes, so a recarray."""
+    array = np.zeros(count, dtype)
+    return array.view(np.recarray) if config.DISABLE_JIT else array

@@ -1,0 +1,290 @@
+"""``VectorGame``: many games in one array of records, stepped together, for training and for measuring."""
+
+import copy
+from collections.abc import Sequence
+
+import numba
+import numpy as np
+
+from pitch_env import engine, observation
+from pitch_env.actions import NUM_ACTIONS, action_text
+from pitch_env.cards import count
+from pitch_env.chance import next_random, stream
+from pitch_env.game import Game, IllegalAction, checked_deals, checked_seed
+from pitch_env.kernel import kernel, records
+from pitch_env.observation import LAYOUT, layout
+from pitch_env.rules import RULES, Rules, pack
+from pitch_env.scoring import team_of
+from pitch_env.state import PUBLIC, STATE, Phase, copy_public
+
+
+class VectorGame:
+    """N games side by side. A game that is over deals itself anew at once.
+
+    The arrays below are the batch's own: a step writes them anew in place, so copy what must last.
+
+    Args:
+        rules: what is played; of several, game i plays ``rules[i % len(rules)]``, and observations are as wide as the
+            widest needs, zero beyond their own width.
+        num_games: N.
+        seed: the games are the same for the same seed, on every machine and with any number of threads. Game i of seed
+            s is the i-th stream of s; ``Game(rules, s)`` is its stream 0. An array of N seeds makes game i
+            ``Game(rules, seed[i])``.
+        deals: how many deals a game has at most; None plays to the target.
+        skip_forced: pass over decisions with one legal action, playing them in the same step.
+
+    Attributes:
+        observation: uint8 [N, D], what the actor of each game sees.
+        mask: bool [N, 71], what it may do.
+        actor: int8 [N], its seat.
+        phase: int8 [N], a ``Phase``.
+        reward: float32 [N, players], what the last step added to the score of each seat's team.
+        done: bool [N], whether the last step ended the game.
+        ended: bool [N], whether it ended a deal.
+        last: PUBLIC records [N], the table at the end of the deal that ended last.
+    """
+
+    def __init__(
+        self,
+        rules: Rules | Sequence[Rules],
+        num_games: int = 4096,
+        seed: int | np.ndarray | None = 0,
+        deals: int | None = 1,
+        skip_forced: bool = False,
+    ) -> None:
+        self.rules = (rules,) if isinstance(rules, Rules) else tuple(rules)
+        if not self.rules:
+            raise ValueError("rules=[] is not allowed; it is a Rules object or a list of at least one")
+        if isinstance(num_games, bool) or not isinstance(num_games, int | np.integer) or num_games < 1:
+            raise ValueError(f"num_games={num_games!r} is not allowed; it is a whole number from 1")
+        self.num_games = int(num_games)
+        self.players = max(each.players for each in self.rules)
+        self.observation_size = max(observation.width(each) for each in self.rules)
+        self.skip_forced = bool(skip_forced)
+        self._deals = max(checked_deals(each, deals) for each in self.rules)
+        self._rules = _table([pack(each) for each in self.rules], RULES)
+        self._layouts = _table([layout(each) for each in self.rules], LAYOUT)
+        self._make_buffers()
+        self.reset(seed)
+
+    def _make_buffers(self) -> None:
+        games = self.num_games
+        self.states = records(games, STATE)
+        self.last = records(games, PUBLIC)
+        self.observation = np.zeros((games, self.observation_size), np.uint8)
+        self.mask = np.zeros((games, NUM_ACTIONS), bool)
+        self.actor = np.zeros(games, np.int8)
+        self.phase = np.zeros(games, np.int8)
+        self.reward = np.zeros((games, self.players), np.float32)
+        self.done = np.zeros(games, bool)
+        self.ended = np.zeros(games, bool)
+        self._legal = np.zeros((games, 2), np.int64)
+
+    def reset(self, seed: int | np.ndarray | None = 0) -> None:
+        """Begin all games anew."""
+        if isinstance(seed, np.ndarray | list | tuple):
+            if len(seed) != self.num_games:
+                raise ValueError(f"{len(seed)} seeds are not allowed; {self.num_games} games need one each")
+            seeds, stride = np.array([checked_seed(int(each)) for each in seed], np.uint64), 0
+        else:
+            seeds, stride = np.full(self.num_games, checked_seed(seed), np.uint64), 1
+        _start(self._rules, self.states, seeds, stride, self._deals, self.skip_forced)
+        self.reward[:], self.done[:], self.ended[:] = 0, False, False
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Write observation, mask, actor and phase from ``states``; needed after writing to those by hand."""
+        _look(self._rules, self._layouts, self.states, self.observation, self.mask, self._legal, self.actor, self.phase)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Take an action in each game.
+
+        Args:
+            actions: integers [N].
+
+        Returns:
+            ``reward`` and ``done``.
+
+        Raises:
+            IllegalAction: names the first game whose action is not legal; no game is changed.
+            ValueError: wrong shape or type.
+        """
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions of shape {actions.shape} and type {actions.dtype} are not allowed; "
+                f"they are integers of shape ({self.num_games},)"
+            )
+        actions = np.ascontiguousarray(actions, np.int64)
+        wrong = _first_illegal(self._legal, actions)
+        if wrong >= 0:
+            self._refuse(wrong, int(actions[wrong]))
+        _step(
+            self._rules, self._layouts, self.states, actions, self.skip_forced, self.reward, self.done, self.ended,
+            self.last, self.observation, self.mask, self._legal, self.actor, self.phase,
+        )  # fmt: skip
+        return self.reward, self.done
+
+    def _refuse(self, row: int, action: int) -> None:
+        try:
+            self.game(row).apply(action)
+        except IllegalAction as error:
+            raise IllegalAction(f"in game {row}: {error}") from None
+        raise IllegalAction(f"in game {row}: {action_text(action)!r} is not legal; were the states written to by hand?")
+
+    def observe(self, seats: np.ndarray | int) -> np.ndarray:
+        """What given seats see, one a game, whoever is to act: uint8 [N, D], a new array."""
+        seats = np.ascontiguousarray(np.broadcast_to(seats, self.num_games), np.int64)
+        limits = np.array([each.players for each in self.rules])[np.arange(self.num_games) % len(self.rules)]
+        if ((seats < 0) | (seats >= limits)).any():
+            raise ValueError(f"seats={seats!r} is not allowed; seats are 0 to players - 1")
+        out = np.empty_like(self.observation)
+        _observe(self._rules, self._layouts, self.states, seats, out)
+        return out
+
+    def random_actions(self, rng: np.random.Generator) -> np.ndarray:
+        """An action for each game, uniform over the legal ones: int64 [N]."""
+        actions = np.empty(self.num_games, np.int64)
+        _choose_random(self._legal, rng.integers(2**64, dtype=np.uint64), actions)
+        return actions
+
+    def random_rollout(self, decisions: int) -> int:
+        """Play at least so many random decisions, spread over the games, within one kernel; returns how many."""
+        each = -(-int(decisions) // self.num_games)
+        _random_rollout(self._rules, self.states, each)
+        self.refresh()
+        return each * self.num_games
+
+    def game(self, index: int) -> Game:
+        """A copy of one game, as a ``Game``."""
+        game = Game.__new__(Game)
+        game._set_up(self.rules[index % len(self.rules)])
+        game._states[:] = self.states[index : index + 1]
+        return game
+
+    def copy(self) -> "VectorGame":
+        """A copy that shares nothing with this batch."""
+        return copy.deepcopy(self)
+
+    def __len__(self) -> int:
+        return self.num_games
+
+
+def _table(arrays: list[np.ndarray], dtype: np.dtype) -> np.ndarray:
+    table = records(len(arrays), dtype)
+    table[:] = np.concatenate(arrays)
+    table.flags.writeable = False
+    return table
+
+
+@kernel
+def look(rules, layout, state, out, mask, legal_row):
+    """Write the actor's observation, its mask as bool [71], and its mask as two integers."""
+    public = state.public
+    seat = np.int64(public.actor)
+    hand = state.hands[seat]
+    observation.write_observation(rules, layout, public, seat, hand, state.dealt[seat], state.discards[seat], out)
+    cards, others = engine.legal(rules, public, hand)
+    legal_row[0], legal_row[1] = cards, others
+    for card in range(engine.TRUMP):
+        mask[card] = (cards >> card) & 1
+    for other in range(NUM_ACTIONS - engine.TRUMP):
+        mask[engine.TRUMP + other] = (others >> other) & 1
+
+
+@kernel
+def advance(rules, state, action, skip_forced, reward, last):
+    """Take an action, and where ``skip_forced``, all that follow without a choice; a finished game begins anew.
+
+    Returns whether a deal ended and whether the game did.
+    """
+    public = state.public
+    ended, done = False, False
+    while True:
+        engine.apply(rules, state, action)
+        if public.phase == Phase.OVER:
+            ended = True
+            copy_public(public, last)
+            for seat in range(rules.players):
+                reward[seat] += public.change[team_of(rules, seat)]
+            if public.game_over:
+                done = True
+                engine.start_game(rules, state, state.rng, public.deals_limit)
+            else:
+                engine.next_deal(rules, state)
+        if not skip_forced:
+            return ended, done
+        cards, others = engine.legal(rules, public, state.hands[public.actor])
+        if count(cards) + count(others) != 1:
+            return ended, done
+        action = engine.nth_legal(cards, others, 0)
+
+
+# The doors to the kernels.
+
+
+@kernel(parallel=True)
+def _start(rules, states, seeds, stride, deals, skip_forced):
+    for i in numba.prange(len(states)):
+        engine.start_game(rules[i % len(rules)], states[i], stream(seeds[i], i * stride), deals)
+
+
+@kernel(parallel=True)
+def _look(rules, layouts, states, out, mask, legal, actor, phase):
+    for i in numba.prange(len(states)):
+        kind = i % len(rules)
+        look(rules[kind], layouts[kind], states[i], out[i], mask[i], legal[i])
+        actor[i], phase[i] = states[i].public.actor, states[i].public.phase
+
+
+@kernel(parallel=True)
+def _step(
+    rules, layouts, states, actions, skip_forced, reward, done, ended, last, out, mask, legal, actor, phase
+):  # fmt: skip
+    for i in numba.prange(len(states)):
+        kind = i % len(rules)
+        reward[i, :] = 0
+        ended[i], done[i] = advance(rules[kind], states[i], actions[i], skip_forced, reward[i], last[i])
+        look(rules[kind], layouts[kind], states[i], out[i], mask[i], legal[i])
+        actor[i], phase[i] = states[i].public.actor, states[i].public.phase
+
+
+@kernel
+def _first_illegal(legal, actions):
+    for i in range(len(actions)):
+        if not engine.is_legal(legal[i, 0], legal[i, 1], actions[i]):
+            return i
+    return -1
+
+
+@kernel(parallel=True)
+def _observe(rules, layouts, states, seats, out):
+    for i in numba.prange(len(states)):
+        kind, seat, state = i % len(rules), seats[i], states[i]
+        observation.write_observation(
+            rules[kind], layouts[kind], state.public, seat, state.hands[seat], state.dealt[seat], state.discards[seat],
+            out[i],
+        )  # fmt: skip
+
+
+@kernel(parallel=True)
+def _choose_random(legal, seed, actions):
+    for i in numba.prange(len(actions)):
+        number = count(legal[i, 0]) + count(legal[i, 1])
+        chance = np.int64(stream(seed, i) >> np.uint64(33))
+        actions[i] = engine.nth_legal(legal[i, 0], legal[i, 1], (chance * number) >> 31)
+
+
+@kernel(parallel=True)
+def _random_rollout(rules, states, decisions):
+    for i in numba.prange(len(states)):
+        rule, state = rules[i % len(rules)], states[i]
+        for _ in range(decisions):
+            cards, others = engine.legal(rule, state.public, state.hands[state.public.actor])
+            number = count(cards) + count(others)
+            engine.apply(rule, state, engine.nth_legal(cards, others, next_random(state, number)))
+            if state.public.phase == Phase.OVER:
+                if state.public.game_over:
+                    engine.start_game(rule, state, state.rng, state.public.deals_limit)
+                else:
+                    engine.next_deal(rule, state)
