@@ -1,0 +1,45 @@
+"""What an agent is, and how to get one by name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Anything that chooses actions for a batch of situations."""
+
+    name: str
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Choose an action for each row.
+
+        Args:
+            observation: uint8 or float32 [N, D], what the seat to act sees; its first part tells the rules.
+            mask: bool or int8 [N, 71], what it may do.
+            rng: the chance of agents that need some.
+
+        Returns:
+            int64 [N], the ids of legal actions.
+        """
+        ...
+
+
+def load(agent: str | Path) -> Agent:
+    """An agent by the name of a baseline, or from a checkpoint's path.
+
+    Raises:
+        ValueError: neither; names what there is.
+    """
+    from agents.baselines import BASELINES
+
+    makers: dict[str, Callable[[], Agent]] = dict(BASELINES)
+    if isinstance(agent, str) and agent in makers:
+        return makers[agent]()
+    if Path(agent).exists():
+        from agents.checkpoint import load_agent  # torch is needed for networks only
+
+        return load_agent(Path(agent))
+    raise ValueError(f"no agent {str(agent)!r}; it is a checkpoint's path or one of {', '.join(makers)}")
