@@ -59,4 +59,5 @@ def parse_action(action: Any) -> int:
     )
 
 
-assert len(ACTION_TEXT) == NUM_ACTIONS and NUM_CARDS == TRUMP
+assert len(ACTION_TEXT) == NUM_ACTIONS
+assert NUM_CARDS == TRUMP

@@ -10,7 +10,7 @@ from pitch_env.cards import CARD_POINTS, JOKERS, SUIT_MASKS, bit, count, nth, su
 from pitch_env.chance import next_random
 from pitch_env.kernel import kernel
 from pitch_env.rules import Auction, FirstLead, Follow, ForcedBid, Trump, Widow
-from pitch_env.scoring import game_winner, led_suit, score_deal, team_of, trick_winner
+from pitch_env.scoring import game_winner, score_deal, team_of, trick_winner
 from pitch_env.state import NOBODY, Phase
 
 # Beginning a game and a deal.

@@ -94,7 +94,7 @@ class Game:
             seed: of the deals that come after it.
 
         Raises:
-            ValueError: a card that is not in the deck, or there twice, a wrong number of cards, a seat that is not there.
+            ValueError: a card that is not in the deck, or there twice, a wrong number of cards, no such seat.
         """
         game = cls(rules, 0 if seed is None else seed, checked_deals(rules, deals) or None)
         if not isinstance(dealer, int | np.integer) or not 0 <= dealer < rules.players:

@@ -5,34 +5,51 @@ look inside. Everything that needs to know which of the two is happening is in t
 
 Numba's own cache notices a change in the file of the cached function only, not in a kernel that this one calls from
 another file, so an upgrade could play by the old rules. Here the folder of the cache is named by a hash of every
-source file that a kernel could be built from: a stale entry cannot be found, because it lies somewhere else.
+source file that a kernel could be built from, those that its file imports: a stale entry cannot be found, because it
+lies somewhere else.
 """
 
 import functools
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
-from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
-PACKAGE = Path(__file__).resolve().parent
+config: Any = numba.config  # filled in at run time, so type checkers cannot know it
+
+_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n#]*)|import\s+([^\n#]*))", re.MULTILINE)
+
+
+def _imported_files(file: Path, source: str) -> Iterator[Path]:
+    """The files that a source imports from its own folder or from a package beside it."""
+    for package, names, modules in _IMPORT.findall(source):
+        dotted = [f"{package}.{name}" for name in re.findall(r"\w+", names)] + [package] if package else []
+        for module in dotted + re.findall(r"[\w.]+", modules):
+            path = module.strip(".").replace(".", "/") + ".py"
+            yield from (place / path for place in (file.parent, file.parent.parent))
 
 
 @functools.cache
-def source_hash(folder: Path) -> str:
-    """The hash of all Python sources of this package and of ``folder``, where the kernel itself is written."""
+def source_hash(file: Path) -> str:
+    """The hash of a source file and of all that it imports, directly or not, as far as they are neighbours of it."""
+    files, new = {}, [file, Path(__file__).resolve()]
+    while new:
+        here = new.pop()
+        if here not in files and here.is_file():
+            files[here] = here.read_text()
+            new += _imported_files(here, files[here])
     digest = hashlib.sha256()
-    for place in sorted({PACKAGE, folder}):
-        for file in sorted(place.glob("*.py")):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    for here in sorted(files):
+        digest.update(here.name.encode() + b"\0" + files[here].encode() + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -57,13 +74,13 @@ def _writable(folder: Path) -> bool:
 
 
 @functools.cache
-def cache_folder(folder: Path) -> Path | None:
-    """The cache for the kernels written in ``folder``, or None where nothing can be written (then nothing is kept)."""
-    name = f"kernels-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
-    for root in _candidate_roots(folder):
-        place = root / f"{name}-{source_hash(folder)}"
+def cache_folder(file: Path) -> Path | None:
+    """The cache for the kernels written in ``file``, or None where nothing can be written (then nothing is kept)."""
+    name = f"{file.stem}-{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
+    for root in _candidate_roots(file.parent):
+        place = root / f"{name}-{source_hash(file)}"
         if _writable(place):
-            for other in root.glob(f"{name}-*"):  # made by other sources: never to be read again
+            for other in root.glob(f"{name}-*"):  # of other sources: nothing reads it but an older version, if at all
                 if other != place and other.stat().st_mtime < place.stat().st_mtime - 86400:
                     shutil.rmtree(other, ignore_errors=True)
             return place
@@ -73,16 +90,16 @@ def cache_folder(folder: Path) -> Path | None:
 class _Locator(_CacheLocator):
     """Tells Numba where a kernel's cache lies and when it is fresh."""
 
-    def __init__(self, function: Callable, folder: Path) -> None:
+    def __init__(self, function: Callable, file: Path) -> None:
         self._py_file = function.__code__.co_filename
         self._line = function.__code__.co_firstlineno
-        self._folder = folder
+        self._file = file
 
     def get_cache_path(self) -> str:
-        return str(cache_folder(self._folder))
+        return str(cache_folder(self._file))
 
     def get_source_stamp(self) -> str:
-        return source_hash(self._folder)
+        return source_hash(self._file)
 
     def get_disambiguator(self) -> str:
         return str(self._line)
@@ -90,9 +107,9 @@ class _Locator(_CacheLocator):
 
 class _CacheImpl(CompileResultCacheImpl):
     def __init__(self, function: Callable) -> None:
-        file = Path(function.__code__.co_filename)
+        file = Path(function.__code__.co_filename).resolve()
         self._lineno = function.__code__.co_firstlineno
-        self._locator = _Locator(function, file.resolve().parent)
+        self._locator = _Locator(function, file)
         self._filename_base = self.get_filename_base(f"{file.stem}.{function.__qualname__}", sys.abiflags)
 
 
@@ -104,9 +121,9 @@ def kernel(function: Callable | None = None, *, parallel: bool = False, inline: 
     """Compile ``function`` with Numba, cached. ``inline`` forces it into its callers: for the small and hot ones."""
     if function is None:
         return functools.partial(kernel, parallel=parallel, inline=inline)
-    compiled = numba.njit(nogil=True, error_model="numpy", parallel=parallel, forceinline=inline)(function)
-    file = Path(function.__code__.co_filename)
-    if not config.DISABLE_JIT and file.exists() and cache_folder(file.resolve().parent):
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", parallel=parallel, forceinline=inline)(function)
+    file = Path(function.__code__.co_filename).resolve()
+    if not config.DISABLE_JIT and file.is_file() and cache_folder(file):
         compiled._cache = _Cache(function)
     return compiled
 

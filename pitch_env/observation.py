@@ -9,6 +9,7 @@ import functools
 import hashlib
 import json
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
@@ -399,7 +400,7 @@ def read_counts(rules, at, observation, public):
 # Text.
 
 
-def infoset(rules: Rules, public: np.ndarray, seat: int, hand: int, dealt: int, discards: int) -> str:
+def infoset(rules: Rules, public: Any, seat: int, hand: int, dealt: int, discards: int) -> str:
     """All that ``seat`` knows, as text: equal for two situations exactly when they cannot be told apart."""
 
     def seats(name: str) -> str:

@@ -64,8 +64,8 @@ class Rules:
     trump: Literal["pitch", "named"] = "pitch"
     """Trump is the suit of the first lead (MG, AP), or named by the pitcher before the play (OK)."""
     widow: Literal["none", "unused", "pitcher", "exchange"] = "none"
-    """Cards beside the hands: none; a widow that nobody sees, hands are discarded down to ``keep`` all the same
-    ("unused"); the pitcher takes it ("pitcher", OK with six); each player exchanges with it ("exchange", OK with four)."""
+    """Cards beside the hands: none; a widow that nobody sees, while hands are discarded down to ``keep`` all the
+    same ("unused"); the pitcher takes it (OK with six); each player exchanges with it (OK with four)."""
     exchange: int = 3
     """How many cards a player may exchange at most where ``widow="exchange"`` (OK)."""
     keep: int = 6

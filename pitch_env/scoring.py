@@ -4,7 +4,6 @@ import numpy as np
 
 from pitch_env.actions import MOON_CALL
 from pitch_env.cards import (
-    CARD_POINTS,
     HIGH_JOKER,
     JACK,
     LOW_JOKER,
