@@ -1,0 +1,146 @@
+"""Checkpoints: one safetensors file each, whose header holds everything that is not a tensor as JSON. No pickle.
+
+``model.safetensors`` is an agent: the weights, the rules, the layout of its observations. ``resume.safetensors`` holds
+besides what training needs to go on: the optimiser, the games in flight, the generators, the counters.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from agents.evaluation import versions
+from agents.files import replace_atomically
+from agents.losses import log_policy
+from agents.networks import PolicyValueNetwork
+from pitch_env import Rules
+from pitch_env.actions import NUM_ACTIONS
+from pitch_env.observation import RULES_BYTES, highs, layout, part_slices, width
+
+FORMAT = 1
+MODEL, RESUME = "model.safetensors", "resume.safetensors"
+
+
+@dataclass
+class Checkpoint:
+    """What a file holds: tensors by name, and the header."""
+
+    tensors: dict[str, Tensor]
+    header: dict[str, Any]
+
+    def part(self, prefix: str) -> dict[str, Tensor]:
+        """The tensors whose names begin with ``prefix.``, without it."""
+        start = f"{prefix}."
+        return {name[len(start) :]: tensor for name, tensor in self.tensors.items() if name.startswith(start)}
+
+
+def header_for(rules: Rules, network: dict[str, int], config: dict[str, Any]) -> dict[str, Any]:
+    """What every checkpoint says of itself."""
+    return {
+        "format": FORMAT,
+        "rules": rules.to_dict(),
+        "network": network,
+        "observation": {name: [part.start, part.stop] for name, part in part_slices(rules).items()},
+        "actions": NUM_ACTIONS,
+        "config": config,
+        "versions": versions() | {"torch": torch.__version__},
+    }
+
+
+def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
+    """Write a checkpoint, whole or not at all. Raises OSError; an older file is then as it was."""
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    replace_atomically(path, save(whole, metadata={"pitch-env": json.dumps(header)}))
+
+
+def read(path: Path) -> Checkpoint:
+    """Read a checkpoint.
+
+    Raises:
+        ValueError: there is none, it is damaged, of something else, or of another version; the message says which.
+    """
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a dict)
+    except FileNotFoundError:
+        raise ValueError(f"there is no checkpoint {path}") from None
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"{path} is not a checkpoint, or a damaged one: {error}") from None
+    if "pitch-env" not in metadata:
+        raise ValueError(f"{path} is not a checkpoint of pitch-env, though a safetensors file")
+    header = json.loads(metadata["pitch-env"])
+    if header.get("format") != FORMAT:
+        raise ValueError(f"{path} is a checkpoint of format {header.get('format')!r}; this version reads {FORMAT}")
+    return Checkpoint(tensors, header)
+
+
+def build_network(header: dict[str, Any], path: Path) -> tuple[Rules, PolicyValueNetwork]:
+    """The rules of a checkpoint, and a network of its shape with fresh weights.
+
+    Raises:
+        ValueError: its observations are laid out differently from this version's.
+    """
+    rules = Rules.from_dict(header["rules"])
+    here = {name: [part.start, part.stop] for name, part in part_slices(rules).items()}
+    if header["observation"] != here or header["actions"] != NUM_ACTIONS:
+        raise ValueError(f"{path} was made for other observations than this version of pitch-env writes")
+    return rules, PolicyValueNetwork(highs(rules), **header["network"])
+
+
+class NetworkAgent:
+    """A trained policy as an agent.
+
+    Args:
+        rules: the rules it was trained for; others are refused.
+        network: its network.
+        name: what it is called.
+        greedy: takes the most probable action; otherwise one drawn from the policy.
+        fingerprint: a hash of its weights.
+    """
+
+    def __init__(
+        self, rules: Rules, network: PolicyValueNetwork, name: str, greedy: bool = True, fingerprint: str | None = None
+    ) -> None:
+        self.rules, self.network, self.name, self.greedy, self.fingerprint = rules, network, name, greedy, fingerprint
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """See ``agents.agent.Agent``. Raises ValueError for observations of other rules."""
+        log_probability = self._log_policy(observation, mask)
+        if not self.greedy:
+            log_probability += rng.gumbel(size=log_probability.shape)
+        return log_probability.argmax(-1)
+
+    @torch.no_grad()
+    def _log_policy(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        size = width(self.rules)
+        if observation.ndim != 2 or observation.shape[1] < size:
+            raise ValueError(
+                f"observations of shape {observation.shape} are not allowed; {self.name} needs [N, {size}]"
+            )
+        if (observation[:, :RULES_BYTES] != layout(self.rules)[0]["rules"]).any():
+            raise ValueError(f"{self.name} was trained for other rules than these observations were made under")
+        inputs = torch.from_numpy(np.ascontiguousarray(observation[:, :size]))
+        return log_policy(self.network(inputs)[0], torch.from_numpy(np.asarray(mask, bool))).numpy()
+
+
+def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:
+    """An agent from a checkpoint, or from the folder of a run. Raises ValueError that says why it cannot be."""
+    if path.is_dir():
+        path = path / MODEL if (path / MODEL).exists() else path / RESUME
+    checkpoint = read(path)
+    rules, network = build_network(checkpoint.header, path)
+    weights = checkpoint.part("network")
+    network.load_state_dict(weights)
+    network.eval()
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        digest.update(name.encode() + weights[name].numpy().tobytes())
+    return NetworkAgent(rules, network, path.parent.name, greedy, digest.hexdigest()[:16])

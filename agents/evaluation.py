@@ -1,0 +1,190 @@
+"""How strong an agent is: duplicate deals, points per deal relative to the opponents, a 95 % interval.
+
+In a duplicate match the same deal, with the same dealer, is played once for each team: in play r the agent has the
+seats of team r and the opponent has all the others. The mean over these plays is one number for the deal, in which the
+luck of the cards has cancelled out for the most part; deals are independent, so the interval is taken over deals.
+"""
+
+import hashlib
+import json
+import math
+import platform
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.agent import Agent
+from agents.returns import relative
+from pitch_env import Rules, VectorGame
+from pitch_env.actions import MOON_CALL
+from pitch_env.state import NOBODY
+
+CHUNK = 512  # deals that are played side by side
+
+
+@dataclass
+class BidCount:
+    """The deals in which an agent was the pitcher at a bid."""
+
+    bid: str
+    deals: int
+    made: int
+
+
+@dataclass
+class Match:
+    """The outcome of a duplicate match."""
+
+    agent: str
+    opponent: str
+    deals: int
+    mean: float  # points per deal relative to the opponents
+    low: float  # the 95 % interval
+    high: float
+    pitched: float  # the share of deals in which the agent (or its partner) was the pitcher
+    made: float  # the share of those in which the bid was made; nan where there are none
+    bids: list[BidCount] = field(default_factory=list)
+
+    @property
+    def clear(self) -> bool:
+        """Whether the agent is better, with the interval clear of zero."""
+        return self.low > 0
+
+
+def duplicate_match(rules: Rules, agent: Agent, opponent: Agent, deals: int, seed: int = 0) -> Match:
+    """Play an agent against an opponent.
+
+    Args:
+        rules: what is played; each deal on its own, scores from zero.
+        agent, opponent: the players. The agent plays each deal once for every team, against the opponent in all other
+            seats.
+        deals: how many different deals.
+        seed: of the deals and of the agents' own chance.
+
+    Raises:
+        ValueError: fewer than two deals, for which there is no interval.
+    """
+    if deals < 2:
+        raise ValueError(f"deals={deals} is not allowed; an interval takes at least 2")
+    samples = np.empty(deals)
+    calls, made = np.zeros(MOON_CALL + 1, np.int64), np.zeros(MOON_CALL + 1, np.int64)
+    for start in range(0, deals, CHUNK):
+        stop = min(start + CHUNK, deals)
+        seeds = np.random.SeedSequence([seed, start]).generate_state(stop - start, np.uint64)
+        points, last = _play_chunk(rules, agent, opponent, seeds, np.random.default_rng([seed, start, 1]))
+        samples[start:stop] = points.reshape(-1, rules.teams).mean(1)
+        mine = (last["pitcher"] != NOBODY) & (last["pitcher"] % rules.teams == np.arange(len(last)) % rules.teams)
+        calls += np.bincount(last["bid"][mine], minlength=MOON_CALL + 1)
+        made += np.bincount(last["bid"][mine & (last["made"] == 1)], minlength=MOON_CALL + 1)
+    mean, half = float(samples.mean()), float(1.96 * samples.std(ddof=1) / math.sqrt(deals))
+    pitched = int(calls.sum())
+    return Match(
+        agent=agent.name,
+        opponent=opponent.name,
+        deals=deals,
+        mean=mean,
+        low=mean - half,
+        high=mean + half,
+        pitched=pitched / (deals * rules.teams),
+        made=int(made.sum()) / pitched if pitched else float("nan"),
+        bids=[
+            BidCount("moon" if call == MOON_CALL else str(call), int(calls[call]), int(made[call]))
+            for call in range(1, MOON_CALL + 1)
+            if calls[call]
+        ],
+    )
+
+
+def _play_chunk(
+    rules: Rules, agent: Agent, opponent: Agent, seeds: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Game i plays deal i // teams with the agent in team i % teams.
+
+    Returns:
+        The agent's relative points [games], and the tables at the end (PUBLIC records [games]).
+    """
+    batch = VectorGame(rules, len(seeds) * rules.teams, np.repeat(seeds, rules.teams), deals=1)
+    mine = np.arange(len(batch)) % rules.teams
+    change = np.zeros((len(batch), rules.players))
+    last = batch.last.copy()
+    playing = np.ones(len(batch), bool)
+    while playing.any():
+        # A game that is over has dealt itself anew; it takes any legal action, and nobody looks.
+        actions = batch.mask.argmax(1)
+        agents_turn = batch.actor % rules.teams == mine
+        for player, turn in ((agent, agents_turn), (opponent, ~agents_turn)):
+            rows = np.flatnonzero(playing & turn)
+            if len(rows):
+                actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng)
+        batch.step(actions)
+        over = playing & batch.done
+        change[over], last[over] = batch.reward[over], batch.last[over]
+        playing &= ~over
+    return relative(change, rules)[np.arange(len(batch)), mine], last
+
+
+def round_robin(rules: Rules, agents: list[Agent], deals: int, seed: int = 0) -> Iterator[Match]:
+    """Every agent against every other one, in both roles, on the same deals."""
+    for agent in agents:
+        for opponent in agents:
+            if agent is not opponent:
+                yield duplicate_match(rules, agent, opponent, deals, seed)
+
+
+def report(rules: Rules, matches: list[Match], seed: int, agents: list[Agent]) -> dict[str, Any]:
+    """All that is needed to understand and to repeat some matches, ready for JSON."""
+    return {
+        "what": "points per deal relative to the opponents, duplicate deals, 95 % interval over deals",
+        "seed": seed,
+        "rules": rules.to_dict(),
+        "agents": {agent.name: fingerprint(agent) for agent in agents},
+        "versions": versions(),
+        "matches": [asdict(match) for match in matches],
+    }
+
+
+def fingerprint(agent: Agent) -> str:
+    """A hash of what decides an agent's play: its weights, or the source files of its kind."""
+    own = getattr(agent, "fingerprint", None)
+    if own is not None:
+        return str(own)
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that a result depends on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in ("pitch-env", "numpy", "numba")}
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write JSON, whole or not at all."""
+    from agents.files import replace_atomically
+
+    replace_atomically(path, json.dumps(content, indent=1).encode() + b"\n")
+
+
+def table(matches: list[Match], title: str = "") -> Any:
+    """Matches as a table for ``rich.print``."""
+    from rich.table import Table
+
+    grid = Table(title=title, title_justify="left")
+    for name in ("agent", "against"):
+        grid.add_column(name)
+    for name in ("points per deal", "95 % interval", "deals", "pitched", "made"):
+        grid.add_column(name, justify="right")
+    grid.add_column("bids (made of tried)")
+    for match in matches:
+        style = "green" if match.low > 0 else "red" if match.high < 0 else ""
+        grid.add_row(
+            match.agent, match.opponent, f"{match.mean:+.3f}", f"{match.low:+.3f} .. {match.high:+.3f}",
+            f"{match.deals:,}", f"{match.pitched:.0%}", f"{match.made:.0%}",
+            "  ".join(f"{count.bid}: {count.made}/{count.deals}" for count in match.bids), style=style,
+        )  # fmt: skip
+    return grid

@@ -1,0 +1,31 @@
+"""The losses of policy-gradient learners. Pure functions on tensors; B is a minibatch."""
+
+import torch
+from torch import Tensor
+
+
+def log_policy(logits: Tensor, mask: Tensor) -> Tensor:
+    """Log-probabilities [B, A] of a policy that never chooses what ``mask`` (bool [B, A]) forbids."""
+    return torch.log_softmax(logits.float().masked_fill(~mask, -1e9), dim=-1)
+
+
+def entropy(log_probability: Tensor) -> Tensor:
+    """The entropy [B] of log-probabilities [B, A], in nats."""
+    return -(log_probability.exp() * log_probability).sum(-1)
+
+
+def clipped_policy_loss(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
+    """PPO's pessimistic surrogate (Schulman et al., 2017), as a loss [B]."""
+    ratio = log_ratio.exp()
+    return torch.maximum(-advantage * ratio, -advantage * ratio.clamp(1 - clip, 1 + clip))
+
+
+def approximate_kl(log_ratio: Tensor) -> Tensor:
+    """An unbiased estimate of KL(old, new) with little variance, as a mean (Schulman, 2020)."""
+    return (log_ratio.exp() - 1 - log_ratio).mean()
+
+
+def explained_variance(predicted: Tensor, target: Tensor) -> float:
+    """The share of the target's variance that the prediction explains: 1 perfect, 0 as good as the mean."""
+    variance = target.var()
+    return float("nan") if variance == 0 else float(1 - (target - predicted).var() / variance)

@@ -1,0 +1,333 @@
+"""Proximal policy optimisation by self-play: one network plays all the seats and learns from every one of them.
+
+PPO is from Schulman et al. (2017), its details from Huang et al., "The 37 implementation details" (2022). What a card
+game of several players changes: rewards and advantages belong to seats (agents/returns.py), decisions without a choice
+are not decisions, and an update sees many thousand of them, since most of the noise is in the cards.
+"""
+
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from agents import checkpoint
+from agents.agent import load
+from agents.evaluation import Match, duplicate_match, report, table, write_json
+from agents.losses import approximate_kl, clipped_policy_loss, entropy, explained_variance, log_policy
+from agents.networks import PolicyValueNetwork
+from agents.returns import gae, relative
+from agents.rollout import DealCounts, Rollout, collect
+from pitch_env import Rules, VectorGame
+from pitch_env.observation import highs
+from pitch_env.state import Phase
+
+
+@dataclass
+class Config:
+    """A training run."""
+
+    rules: str = "auction"
+    """The preset that is learned."""
+    rule_options: dict[str, Any] = field(default_factory=dict)
+    """Fields of the preset that are different, such as {players: 6}."""
+    out: str = "runs/auction"
+    """The folder for checkpoints, TensorBoard and the final report."""
+    seed: int = 1
+    """Of the deals, the weights and the policy's chance."""
+    total_decisions: int = 30_000_000
+    """Decisions to learn from; forced ones, which are played by themselves, do not count."""
+    num_games: int = 1024
+    """Games that are played side by side."""
+    steps: int = 32
+    """Decisions of each game between updates; num_games * steps is the batch of an update."""
+    minibatch: int = 8192
+    """Decisions of a gradient step."""
+    epochs: int = 2
+    """How often an update goes through its batch."""
+    learning_rate: float = 1e-3
+    """Adam's step at the beginning; it falls linearly to a twentieth."""
+    gamma: float = 1.0
+    """Discount from one decision of a seat to its next."""
+    lam: float = 0.95
+    """The trace of generalised advantage estimation."""
+    clip: float = 0.2
+    """How far the probability ratio may move before its gradient is cut."""
+    value_weight: float = 0.5
+    """The weight of the critic's squared error."""
+    bid_entropy: float = 0.03
+    """The entropy bonus of bids and of naming trump, which need exploring for longer; falls linearly to a tenth."""
+    card_entropy: float = 0.01
+    """The entropy bonus of exchanges, discards and plays; falls linearly to a tenth."""
+    max_grad_norm: float = 0.5
+    """Gradients longer than this are shortened."""
+    width: int = 256
+    """Units of the network's hidden layers."""
+    depth: int = 1
+    """Residual blocks of the network."""
+    bfloat16: bool = True
+    """Compute matrix products in bfloat16, where the processor is made for it about twice as fast."""
+    evaluate_seconds: float = 30.0
+    """Seconds between duplicate matches against the baselines while training."""
+    evaluate_deals: int = 250
+    """Deals of each of these matches."""
+    final_deals: int = 2000
+    """Deals of each match at the end."""
+
+    def __post_init__(self) -> None:
+        self.make_rules()
+        for name in ("total_decisions", "num_games", "steps", "minibatch", "epochs", "width"):
+            self._check(name, getattr(self, name) >= 1, "at least 1")
+        for name in ("evaluate_deals", "final_deals"):
+            self._check(name, getattr(self, name) >= 2, "at least 2")
+        for name in ("depth", "value_weight", "bid_entropy", "card_entropy", "evaluate_seconds"):
+            self._check(name, getattr(self, name) >= 0, "at least 0")
+        for name in ("learning_rate", "clip", "max_grad_norm"):
+            self._check(name, getattr(self, name) > 0, "above 0")
+        for name in ("gamma", "lam"):
+            self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        self._check("seed", 0 <= self.seed < 2**63, "from 0 to 2**63 - 1")
+        self._check("minibatch", self.minibatch <= self.num_games * self.steps, "at most num_games * steps")
+
+    def _check(self, name: str, holds: bool, allowed: str) -> None:
+        if not holds:
+            raise ValueError(f"{name}={getattr(self, name)!r} is not allowed; it is {allowed}")
+
+    def make_rules(self) -> Rules:
+        """The rules that are learned."""
+        return Rules.preset(self.rules, **self.rule_options)
+
+
+class Run:
+    """All that changes while training goes on, and its way into a checkpoint and back."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.rules = config.make_rules()
+        torch.manual_seed(config.seed)
+        self.generator = torch.Generator().manual_seed(config.seed)
+        self.batch = VectorGame(self.rules, config.num_games, seed=config.seed, deals=1, skip_forced=True)
+        self.network = PolicyValueNetwork(highs(self.rules), config.width, config.depth)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
+        self.decisions = 0
+        self.seconds = 0.0
+
+    @property
+    def progress(self) -> float:
+        """The share of the run that is done, 0 to 1."""
+        return min(1.0, self.decisions / self.config.total_decisions)
+
+    def save(self, name: str) -> None:
+        """Write ``model.safetensors`` or ``resume.safetensors`` into the run's folder."""
+        network = {"width": self.config.width, "depth": self.config.depth}
+        header = checkpoint.header_for(self.rules, network, asdict(self.config))
+        header |= {"decisions": self.decisions, "seconds": round(self.seconds, 1)}
+        tensors = {f"network.{key}": value for key, value in self.network.state_dict().items()}
+        if name == checkpoint.RESUME:
+            for index, state in self.optimizer.state_dict()["state"].items():
+                tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
+            tensors["generator"] = self.generator.get_state()
+            tensors["games"] = torch.from_numpy(np.frombuffer(self.batch.states.tobytes(), np.uint8).copy())
+        checkpoint.write(Path(self.config.out) / name, tensors, header)
+
+    def restore(self, path: Path) -> None:
+        """Go on where ``resume.safetensors`` was written. Raises ValueError where the config does not fit it."""
+        saved = checkpoint.read(path)
+        if saved.header["rules"] != self.rules.to_dict():
+            raise ValueError(f"{path} was trained with other rules than this config names")
+        checkpoint.build_network(saved.header, path)
+        if "games" not in saved.tensors:
+            raise ValueError(f"{path} is an agent, not a run to go on with; that is {checkpoint.RESUME}")
+        if saved.tensors["games"].numel() != self.batch.states.nbytes:
+            raise ValueError(f"{path} was trained with another num_games; it is {saved.header['config']['num_games']}")
+        try:
+            self.network.load_state_dict(saved.part("network"))
+        except RuntimeError:
+            raise ValueError(f"{path} holds a network of another shape: {saved.header['network']}") from None
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in saved.part("optimizer").items():
+            index, _, name = key.partition(".")
+            state.setdefault(int(index), {})[name] = value
+        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
+        self.generator.set_state(saved.tensors["generator"])
+        self.batch.states[:] = np.frombuffer(saved.tensors["games"].numpy().tobytes(), self.batch.states.dtype)
+        self.batch.refresh()
+        self.decisions, self.seconds = saved.header["decisions"], saved.header["seconds"]
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The config that a run was started with. Raises ValueError."""
+    return checkpoint.read(path / checkpoint.RESUME if path.is_dir() else path).header["config"]
+
+
+def update(run: Run, rollout: Rollout) -> dict[str, float]:
+    """Improve the network on a rollout; returns means of what was measured."""
+    config = run.config
+    advantage = torch.empty_like(rollout.value)
+    reward = relative(rollout.change.numpy(), run.rules) / run.rules.max_points
+    gae(
+        reward.astype(np.float32), rollout.value.numpy(), rollout.actor.numpy(), rollout.done.numpy(),
+        rollout.bootstrap.numpy(), config.gamma, config.lam, advantage.numpy(),
+    )  # fmt: skip
+    target = (advantage + rollout.value).flatten()
+    advantage = advantage.flatten()
+    observation, mask = rollout.observation.flatten(0, 1), rollout.mask.flatten(0, 1)
+    action, old = rollout.action.flatten(), rollout.log_probability.flatten()
+    fade = 1 - 0.9 * run.progress
+    is_bid = rollout.phase.flatten() <= Phase.TRUMP
+    bonus = torch.where(is_bid, config.bid_entropy, config.card_entropy) * fade
+    for group in run.optimizer.param_groups:
+        group["lr"] = config.learning_rate * (1 - 0.95 * run.progress)
+
+    sums = dict.fromkeys(("loss", "policy_loss", "value_loss", "entropy", "kl", "clipped", "gradient_norm"), 0.0)
+    count = 0
+    for _ in range(config.epochs):
+        for rows in torch.randperm(len(action), generator=run.generator).split(config.minibatch):
+            with autocast(config):
+                logits, value = run.network(observation[rows])
+            log_probability = log_policy(logits, mask[rows])
+            log_ratio = log_probability.gather(-1, action[rows].unsqueeze(-1)).squeeze(-1) - old[rows]
+            gain = advantage[rows]
+            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+            spread = entropy(log_probability)
+            policy_loss = clipped_policy_loss(log_ratio, gain, config.clip).mean()
+            value_loss = (value - target[rows]).square().mean()
+            loss = policy_loss + config.value_weight * value_loss - (bonus[rows] * spread).mean()
+            run.optimizer.zero_grad()
+            loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(run.network.parameters(), config.max_grad_norm)
+            run.optimizer.step()
+            with torch.no_grad():
+                clipped = (log_ratio.exp() - 1).abs().gt(config.clip).float().mean()
+                seen = (loss, policy_loss, value_loss, spread.mean(), approximate_kl(log_ratio), clipped, norm)
+            for name, value_seen in zip(sums, seen, strict=True):
+                sums[name] += float(value_seen.detach())
+            count += 1
+    if not np.isfinite(sums["loss"]):
+        raise FloatingPointError(f"the loss is {sums['loss']}; a smaller learning_rate may help")
+    measured = {name: total / count for name, total in sums.items()}
+    return measured | {"explained_variance": explained_variance(rollout.value.flatten(), target)}
+
+
+def autocast(config: Config) -> torch.autocast:
+    return torch.autocast("cpu", torch.bfloat16, enabled=config.bfloat16)
+
+
+def iterate(run: Run, rollout: Rollout, counts: DealCounts) -> dict[str, float]:
+    """Play a batch and learn from it; returns what was measured."""
+    started = time.perf_counter()
+    with autocast(run.config):
+        collect(run.batch, run.network, rollout, run.generator, counts)
+    measured = update(run, rollout)
+    run.decisions += rollout.action.numel()
+    took = time.perf_counter() - started
+    run.seconds += took
+    return measured | {"decisions_per_second": rollout.action.numel() / took}
+
+
+def train(config: Config, resume: Path | None = None) -> list[Match]:
+    """Train, save, and play the final duplicate match.
+
+    Args:
+        config: the run.
+        resume: a ``resume.safetensors``, or the folder of a run, to go on from.
+
+    Returns:
+        The final matches against the baselines; none when the run was stopped before its end.
+
+    Raises:
+        ValueError: ``resume`` cannot be gone on from.
+        FloatingPointError: the loss is not a number any more; the last checkpoint stays.
+    """
+    from torch.utils.tensorboard import SummaryWriter
+
+    run = Run(config)
+    if resume is not None:
+        run.restore(resume / checkpoint.RESUME if resume.is_dir() else resume)
+    out = Path(config.out)
+    out.mkdir(parents=True, exist_ok=True)
+    baselines = [load(name) for name in ("random", "greedy", "expert")]
+    rollout = Rollout.like(run.batch, config.steps)
+    counts = DealCounts()
+    evaluated_at = -config.evaluate_seconds
+    with SummaryWriter(str(out)) as board, stop_on_signal() as stopped:
+        while run.decisions < config.total_decisions and not stopped():
+            measured = iterate(run, rollout, counts)
+            write_scalars(board, run, measured, counts)
+            if run.seconds - evaluated_at >= config.evaluate_seconds or run.progress == 1:
+                evaluated_at = run.seconds
+                matches = [duplicate_match(run.rules, as_agent(run), each, config.evaluate_deals) for each in baselines]
+                for match in matches:
+                    board.add_scalar(f"points_per_deal/{match.opponent}", match.mean, run.decisions)
+                print(progress_line(run, measured, matches), flush=True)
+                run.save(checkpoint.RESUME)
+        run.save(checkpoint.RESUME)
+        if run.decisions < config.total_decisions:
+            print(f"stopped; go on with --resume {out}", flush=True)
+            return []
+    run.save(checkpoint.MODEL)
+    return final_match(run, baselines)
+
+
+def as_agent(run: Run) -> checkpoint.NetworkAgent:
+    """The network as it is now, playing its most probable actions."""
+    return checkpoint.NetworkAgent(run.rules, run.network, "ppo")
+
+
+def write_scalars(board: Any, run: Run, measured: dict[str, float], counts: DealCounts) -> None:
+    """TensorBoard's scalars of one update."""
+    for name, value in measured.items():
+        board.add_scalar(f"train/{name}", value, run.decisions)
+    deals = max(1, counts.bids.sum())
+    for call in np.flatnonzero(counts.bids):
+        name = "thrown_in" if call == 0 else "moon" if call == 11 else str(call)
+        board.add_scalar(f"bids/{name}", counts.bids[call] / deals, run.decisions)
+        if call:
+            board.add_scalar(f"made/{name}", counts.made[call] / counts.bids[call], run.decisions)
+    counts.clear()
+
+
+def progress_line(run: Run, measured: dict[str, float], matches: list[Match]) -> str:
+    """How the run is going, in one line."""
+    rate = measured["decisions_per_second"]
+    left = int((run.config.total_decisions - run.decisions) / rate)
+    scores = "  ".join(f"{match.opponent} {match.mean:+.2f}" for match in matches)
+    return (
+        f"{run.progress:4.0%}  {run.decisions / 1e6:.1f}M decisions  {rate:,.0f}/s  {left // 60}:{left % 60:02d} left  "
+        f"loss {measured['loss']:+.3f}  entropy {measured['entropy']:.2f}  points per deal: {scores}"
+    )
+
+
+def final_match(run: Run, baselines: list) -> list[Match]:
+    """The duplicate match at the end, printed and written to ``evaluation.json``."""
+    import rich
+
+    agent = checkpoint.load_agent(Path(run.config.out))
+    matches = [duplicate_match(run.rules, agent, each, run.config.final_deals, run.config.seed) for each in baselines]
+    rich.print(table(matches, f"points per deal after {run.decisions:,} decisions in {run.seconds / 60:.1f} minutes"))
+    content = report(run.rules, matches, run.config.seed, [agent, *baselines])
+    content |= {"decisions": run.decisions, "seconds": round(run.seconds, 1)}
+    write_json(Path(run.config.out) / "evaluation.json", content)
+    return matches
+
+
+class stop_on_signal:
+    """Within it, Ctrl-C and SIGTERM do not interrupt but are remembered: ``with stop_on_signal() as stopped``."""
+
+    def __enter__(self) -> Callable[[], bool]:
+        self._seen = False
+        self._before = {number: signal.signal(number, self._see) for number in (signal.SIGINT, signal.SIGTERM)}
+        return lambda: self._seen
+
+    def _see(self, number: int, frame: Any) -> None:
+        self._seen = True
+        signal.signal(number, self._before[signal.Signals(number)])  # a second one does interrupt
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

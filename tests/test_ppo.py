@@ -1,0 +1,292 @@
+"""The trainer: it learns, it stops and goes on, its checkpoints are refused when they should be."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from agents import checkpoint, load, ppo
+from agents.evaluation import duplicate_match
+from agents.ppo import Config, Run
+from agents.rollout import DealCounts, Rollout
+from pitch_env import Rules, VectorGame, pitch_v0
+
+ROOT = Path(__file__).parent.parent
+SMALL = Config(
+    total_decisions=40_000, num_games=64, steps=16, minibatch=512, width=32, evaluate_deals=20, final_deals=50,
+    evaluate_seconds=1000, bfloat16=False,
+)  # fmt: skip
+
+
+def iterate(run: Run, times: int) -> dict[str, float]:
+    rollout = Rollout.like(run.batch, run.config.steps)
+    return [ppo.iterate(run, rollout, DealCounts()) for _ in range(times)][-1]
+
+
+def weights(run: Run) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in run.network.state_dict().items()}
+
+
+def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+    for name, value in one.items():
+        torch.testing.assert_close(value, other[name], rtol=0, atol=0)
+
+
+def test_it_learns_to_beat_random(tmp_path):
+    config = replace(SMALL, total_decisions=300_000, num_games=256, minibatch=2048, width=128, out=str(tmp_path))
+    against_random = ppo.train(config)[0]
+    assert against_random.opponent == "random"
+    assert against_random.low > 0.5
+
+
+@pytest.mark.parametrize("name", Rules.presets())
+def test_it_runs_on_every_preset(name, tmp_path):
+    matches = ppo.train(replace(SMALL, rules=name, total_decisions=2_000, out=str(tmp_path)))
+    assert [match.opponent for match in matches] == ["random", "greedy", "expert"]
+    content = json.loads((tmp_path / "evaluation.json").read_text())
+    assert content["rules"] == Rules.preset(name).to_dict()
+    agent = load(tmp_path)
+    env = pitch_v0.env(rules=name)
+    env.reset(seed=1)
+    for _ in env.agent_iter():
+        observation, _, termination, truncation, _ = env.last()
+        action = None
+        if not (termination or truncation):
+            rows = observation["observation"][None], observation["action_mask"][None]
+            action = int(agent.act(*rows, np.random.default_rng(0))[0])
+        env.step(action)
+
+
+def test_the_same_seed_gives_the_same_run():
+    one, same, other = Run(SMALL), Run(SMALL), Run(replace(SMALL, seed=2))
+    for run in (one, same, other):
+        iterate(run, 2)
+    assert_same(weights(one), weights(same))
+    assert any((weights(one)[name] != value).any() for name, value in weights(other).items())
+
+
+def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
+    whole, first, second = (Run(replace(SMALL, out=str(tmp_path))) for _ in range(3))
+    iterate(whole, 4)
+    iterate(first, 2)
+    first.save(checkpoint.RESUME)
+    second.restore(tmp_path / checkpoint.RESUME)
+    iterate(second, 2)
+    assert second.decisions == whole.decisions
+    assert_same(weights(whole), weights(second))
+
+
+def test_every_update_changes_all_weights():
+    run = Run(SMALL)
+    before = weights(run)
+    measured = iterate(run, 1)
+    assert all((before[name] != value).any() for name, value in weights(run).items())
+    assert np.isfinite(list(measured.values())).all()
+
+
+def test_rollouts_hold_what_the_games_did():
+    run = Run(SMALL)
+    twin = VectorGame(run.rules, SMALL.num_games, seed=SMALL.seed, deals=1, skip_forced=True)
+    rollout = Rollout.like(run.batch, SMALL.steps)
+    iterate_counts = DealCounts()
+    ppo.collect(run.batch, run.network, rollout, run.generator, iterate_counts)
+    deals = 0
+    for t in range(SMALL.steps):
+        np.testing.assert_array_equal(rollout.observation[t], twin.observation)
+        np.testing.assert_array_equal(rollout.mask[t], twin.mask)
+        np.testing.assert_array_equal(rollout.actor[t], twin.actor)
+        assert rollout.mask[t].gather(1, rollout.action[t].unsqueeze(1)).all()
+        assert (rollout.log_probability[t] <= 0).all()
+        reward, done = twin.step(rollout.action[t].numpy())
+        np.testing.assert_array_equal(rollout.change[t], reward)
+        np.testing.assert_array_equal(rollout.done[t], done)
+        deals += int(twin.ended.sum())
+    assert iterate_counts.bids.sum() == deals
+    assert (iterate_counts.made <= iterate_counts.bids).all()
+
+
+def test_a_loss_that_is_no_number_stops_the_run():
+    run = Run(SMALL)
+    with torch.no_grad():
+        run.network.value.bias.fill_(float("nan"))
+    with pytest.raises(FloatingPointError, match="smaller learning_rate"):
+        iterate(run, 1)
+
+
+def trained(tmp_path: Path) -> Path:
+    run = Run(replace(SMALL, out=str(tmp_path)))
+    run.save(checkpoint.MODEL)
+    run.save(checkpoint.RESUME)
+    return tmp_path
+
+
+def test_an_agent_plays_as_the_network_it_was_saved_from(tmp_path):
+    run = Run(replace(SMALL, out=str(tmp_path)))
+    iterate(run, 3)
+    run.save(checkpoint.MODEL)
+    batch = VectorGame(run.rules, 64)
+    rows = batch.observation, batch.mask
+    expected = ppo.as_agent(run).act(*rows, np.random.default_rng(0))
+    agent = load(tmp_path)
+    np.testing.assert_array_equal(agent.act(*rows, np.random.default_rng(0)), expected)
+    np.testing.assert_array_equal(agent.act(rows[0].astype(np.float32), rows[1].astype(np.int8), None), expected)
+    np.testing.assert_array_equal(load(tmp_path / checkpoint.RESUME).act(*rows, None), expected)
+
+
+def test_an_agent_refuses_observations_of_other_rules(tmp_path):
+    agent = load(trained(tmp_path))
+    for other in (Rules.preset("auction", players=3), Rules.preset("auction", target=11), Rules.preset("oklahoma")):
+        batch = VectorGame(other, 4)
+        with pytest.raises(ValueError, match=r"trained for other rules|are not allowed"):
+            agent.act(batch.observation, batch.mask, np.random.default_rng(0))
+
+
+def damage(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def make_foreign(path: Path) -> None:
+    save_file({"weight": torch.zeros(3)}, path)
+
+
+def make_other_format(path: Path) -> None:
+    old = checkpoint.read(path)
+    checkpoint.write(path, old.tensors, old.header | {"format": 99})
+
+
+def make_other_layout(path: Path) -> None:
+    old = checkpoint.read(path)
+    checkpoint.write(path, old.tensors, old.header | {"observation": {"hand": [0, 54]}})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (damage, "damaged"),
+        (make_foreign, "not a checkpoint of pitch-env"),
+        (make_other_format, "format 99"),
+        (make_other_layout, "other observations"),
+        (Path.unlink, "no checkpoint"),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_used_is_refused_with_the_reason(spoil, says, tmp_path):
+    folder = trained(tmp_path)
+    for name in (checkpoint.MODEL, checkpoint.RESUME):
+        spoil(folder / name)
+    with pytest.raises(ValueError, match=says):
+        load(folder)
+    with pytest.raises(ValueError, match=says):
+        Run(SMALL).restore(folder / checkpoint.RESUME)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (dict(rules="money"), "other rules"),
+        (dict(num_games=32, minibatch=512), "num_games"),
+        (dict(width=64), "another shape"),
+    ],
+)
+def test_a_run_cannot_go_on_with_a_config_that_does_not_fit(changed, says, tmp_path):
+    trained(tmp_path)
+    with pytest.raises(ValueError, match=says):
+        Run(replace(SMALL, **changed)).restore(tmp_path / checkpoint.RESUME)
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    folder = trained(tmp_path)
+    before = (folder / checkpoint.MODEL).read_bytes()
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        Run(replace(SMALL, out=str(tmp_path))).save(checkpoint.MODEL)
+    assert (folder / checkpoint.MODEL).read_bytes() == before
+    assert sorted(file.name for file in folder.iterdir()) == [checkpoint.MODEL, checkpoint.RESUME]
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, str(ROOT / "train.py"), *arguments]
+
+
+def small_options(out: Path) -> list[str]:
+    return ["--out", str(out), "--num-games", "64", "--minibatch", "512", "--width=32", "--final-deals", "20"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_ends_and_the_run_goes_on(number, tmp_path):
+    options = [*small_options(tmp_path), "--evaluate-seconds", "0", "--evaluate-deals", "4"]
+    first = subprocess.Popen(command(*options, "--total-decisions", "100000000"), stdout=subprocess.PIPE, text=True)
+    assert "points per deal" in first.stdout.readline()
+    first.send_signal(number)
+    output, _ = first.communicate(timeout=120)
+    assert first.returncode == 0
+    assert f"--resume {tmp_path}" in output
+    saved = checkpoint.read(tmp_path / checkpoint.RESUME).header
+    total = saved["decisions"] + 3000
+    second = subprocess.run(command("--resume", str(tmp_path), "--total-decisions", str(total)), capture_output=True)
+    assert second.returncode == 0, second.stderr
+    saved = checkpoint.read(tmp_path / checkpoint.MODEL).header
+    assert saved["decisions"] >= total
+    assert saved["config"]["num_games"] == 64  # the options of the first run are those of the second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--learning-rte", "1"], "learning_rte"),
+        (["--learning-rate", "fast"], "learning_rate"),
+        (["--learning-rate", "-1"], "learning_rate=-1.0 is not allowed"),
+        (["--rules", "poker"], "no preset 'poker'"),
+        (["--rule-options", "{playrs: 5}"], "did you mean 'players'"),
+        (["--minibatch", "100000"], "minibatch=100000 is not allowed"),
+        (["--resume", "nowhere"], "no checkpoint nowhere"),
+    ],
+)
+def test_a_wrong_option_is_refused_by_name(arguments, says):
+    done = subprocess.run(command(*arguments), capture_output=True, text=True)
+    assert done.returncode in (1, 2)
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_config_file_is_overridden_by_options_and_its_numbers_are_numbers(tmp_path):
+    from train import make_parser
+
+    file = tmp_path / "my.yaml"
+    file.write_text("rules: oklahoma\nlearning_rate: 1e-3\nclip: 1e-1\nrule_options: {players: 6}\n")
+    options = make_parser().parse_args(["--config", str(file), "--clip", "0.3"])
+    assert options.learning_rate == 0.001
+    assert options.clip == 0.3
+    assert options.rule_options == {"players": 6}
+    file.write_text("learning_rates: 1e-3\n")
+    with pytest.raises(SystemExit):
+        make_parser().parse_args(["--config", str(file)])
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda file: file.stem)
+def test_the_configs_can_be_read(file):
+    from train import make_parser
+
+    options = make_parser().parse_args(["--config", str(file)]).as_dict()
+    del options["config"], options["resume"]
+    Config(**options)
+
+
+def test_more_decisions_make_a_stronger_agent(tmp_path):
+    run = Run(replace(SMALL, num_games=256, minibatch=2048, total_decisions=400_000))
+    untrained = ppo.as_agent(run)
+    before = duplicate_match(run.rules, untrained, load("random"), 200)
+    iterate(run, 40)
+    after = duplicate_match(run.rules, ppo.as_agent(run), load("random"), 200)
+    assert after.low > before.high
