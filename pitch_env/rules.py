@@ -115,6 +115,8 @@ class Rules:
         if name not in _PRESETS:
             raise ValueError(f"no preset {name!r}; {_nearest(name, _PRESETS)}the presets are {', '.join(_PRESETS)}")
         _refuse_unknown_fields(overrides)
+        types = {field.name: field for field in dataclasses.fields(cls)}
+        overrides = {field: _checked_type(types[field], value) for field, value in overrides.items()}
         values = {**_PRESETS[name], **overrides}
         players = values.get("players", 4)
         if players not in _PRESET_PLAYERS[name]:
@@ -191,24 +193,24 @@ def _with_followers(preset: str, values: dict[str, Any], named: Mapping[str, Any
         full["widow"] = named.get("widow", "pitcher" if full["players"] == 6 else "exchange")
     if "hand_size" not in named and full["widow"] == "none":
         full["hand_size"] = full["keep"]
-    if "keep" not in named and isinstance(full["hand_size"], int):
+    if "keep" not in named:
         full["keep"] = full["hand_size"] if full["widow"] == "none" else min(full["keep"], full["hand_size"])
     for name in ("packet", "exchange"):
-        if name not in named and isinstance(full["hand_size"], int):
+        if name not in named:
             full[name] = max(1, min(full[name], full["hand_size"]))
     if "max_bid" not in named:
         full["max_bid"] = min(MAX_BID, _max_points(full))
-    if "forced_bid_value" not in named and isinstance(full["min_bid"], int):
-        full["forced_bid_value"] = max(full["forced_bid_value"], full["min_bid"])
+    if "forced_bid_value" not in named:
+        full["forced_bid_value"] = min(max(full["forced_bid_value"], full["min_bid"]), full["max_bid"])
     return full
 
 
 def _max_points(fields: Mapping[str, Any]) -> int:
-    ranks, suits = str(fields["ranks"]), str(fields["suits"])
+    ranks, suits = fields["ranks"], fields["suits"]
     jack = "J" in ranks
     game = "T" in ranks if fields["game"] == "ten" else any(rank in ranks for rank in "TJQKA")
-    off_jack = jack and bool(fields["off_jack"]) and any(pair <= set(suits) for pair in ({"C", "S"}, {"D", "H"}))
-    return 2 + jack + game + off_jack + int(fields["jokers"] or 0) + 3 * ("3" in ranks and bool(fields["three"]))
+    off_jack = jack and fields["off_jack"] and any(pair <= set(suits) for pair in ({"C", "S"}, {"D", "H"}))
+    return 2 + jack + game + off_jack + fields["jokers"] + 3 * ("3" in ranks and fields["three"])
 
 
 def _nearest(name: Any, known: Any) -> str:
