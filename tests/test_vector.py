@@ -1,0 +1,312 @@
+"""``VectorGame`` against ``Game``, row by row and step by step."""
+
+import random
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from strategies import VARIANTS, random_rules
+
+from pitch_env import Game, IllegalAction, Rules, VectorGame
+from pitch_env.observation import width
+from pitch_env.state import Phase
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+SETS: dict[str, list[Rules]] = {
+    **{name: [VARIANTS[name]] for name in ("money-4", "auction-7", "pairs", "oklahoma", "oklahoma-6", "tiny")},
+    "all variants": list(VARIANTS.values()),
+    "of every kind": [random_rules(random.Random(seed)) for seed in range(40)],
+}
+
+
+def games_of(rules: list[Rules], seeds: list[int], deals: int | None) -> list[Game]:
+    return [Game(rules[i % len(rules)], seed, deals) for i, seed in enumerate(seeds)]
+
+
+class Mirror:
+    """Single games that follow a batch: what each row must show."""
+
+    def __init__(self, games: list[Game], skip_forced: bool) -> None:
+        self.games, self.skip_forced = games, skip_forced
+
+    def step(self, row: int, action: int, players: int) -> tuple[list[float], bool, bool]:
+        """Returns (reward, done, ended)."""
+        game = self.games[row]
+        reward, done, ended = np.zeros(players), False, False
+        while True:
+            deals = game.deals_played
+            game.apply(action)
+            if game.deals_played > deals:
+                assert game.last_deal is not None
+                ended = True
+                for seat in range(game.rules.players):
+                    reward[seat] += game.last_deal.score_change[game.rules.team_of(seat)]
+            if game.actor is None:
+                # The next game of the row is dealt from the same stream; a Game has no such thing, so it is taken over.
+                return reward.tolist(), True, ended
+            if not self.skip_forced or len(game.legal_ids()) > 1:
+                return reward.tolist(), done, ended
+            action = game.legal_ids()[0]
+
+
+def assert_row(batch: VectorGame, row: int, game: Game) -> None:
+    assert batch.actor[row] == game.actor
+    assert Phase(batch.phase[row]).name.lower() == game.phase
+    assert (batch.mask[row] == game.legal_mask()).all()
+    size = width(game.rules)
+    assert (batch.observation[row, :size] == game.observation(int(game.actor or 0))).all()
+    assert not batch.observation[row, size:].any()
+    assert batch.states[row : row + 1].tobytes() == game._states.tobytes()
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("skip_forced", [False, True])
+@pytest.mark.parametrize("deals", [1, 3, None])
+def test_agrees_with_single_games(name: str, skip_forced: bool, deals: int | None) -> None:
+    rules = [each for each in SETS[name] if deals or each.target]
+    if not rules:
+        pytest.skip("no target")
+    num = max(3, len(rules))
+    seeds = [17 + i for i in range(num)]
+    batch = VectorGame(rules, num, np.array(seeds), deals, skip_forced)
+    mirror, rng = Mirror(games_of(rules, seeds, deals), skip_forced), np.random.default_rng(0)
+    assert batch.observation.dtype == np.uint8
+    assert batch.observation.shape == (num, max(width(each) for each in rules))
+    for _ in range(150 if num < 10 else 60):
+        for row, game in enumerate(mirror.games):
+            assert_row(batch, row, game)
+            assert not skip_forced or len(game.legal_ids()) > 1
+        actions = batch.random_actions(rng)
+        assert batch.mask[np.arange(num), actions].all()
+        reward, done = batch.step(actions)
+        assert (reward.dtype, reward.shape) == (np.float32, (num, batch.players))
+        for row in range(num):
+            expected = mirror.step(row, int(actions[row]), batch.players)
+            assert (reward[row].tolist(), bool(done[row]), bool(batch.ended[row])) == expected
+            if batch.ended[row]:
+                last = mirror.games[row]._last
+                assert last is not None
+                assert batch.last[row].tobytes() == last[0].tobytes()
+            if done[row]:
+                assert batch.states["public"]["deals"][row] == 0
+                assert not batch.states["public"]["scores"][row].any()
+                mirror.games[row] = batch.game(row)
+
+
+def test_streams() -> None:
+    """Row 0 of a seed is the single game of that seed; other rows are other games; an array gives each its own."""
+    rules = VARIANTS["auction-4"]
+    batch = VectorGame(rules, 50, seed=5)
+    assert batch.states[:1].tobytes() == Game(rules, 5, deals=1)._states.tobytes()
+    assert len(set(batch.states["rng"].tolist())) == 50
+    assert len({state.tobytes() for state in batch.states["hands"]}) == 50
+    assert (VectorGame(rules, 20, seed=5).states == batch.states[:20]).all()
+    own = VectorGame(rules, 50, seed=np.full(50, 5))
+    assert len({state.tobytes() for state in own.states}) == 1
+    for seeds in ([1, 2, 3], (1, 2, 3), np.array([1, 2, 3], np.uint8), np.array([1, 2, 2**64 - 1], np.uint64)):
+        each = VectorGame(rules, 3, seed=seeds)  # type: ignore[arg-type]
+        for row in range(3):
+            assert each.states[row : row + 1].tobytes() == Game(rules, int(seeds[row]), deals=1)._states.tobytes()
+
+
+def test_reset_begins_anew() -> None:
+    batch, rng = VectorGame(VARIANTS["oklahoma"], 30, seed=5, deals=2), np.random.default_rng(0)
+    first = batch.states.tobytes(), batch.observation.tobytes(), batch.mask.tobytes()
+    for _ in range(200):
+        batch.step(batch.random_actions(rng))
+    batch.reset(5)
+    assert (batch.states.tobytes(), batch.observation.tobytes(), batch.mask.tobytes()) == first
+    assert not batch.done.any()
+    assert not batch.reward.any()
+    assert not batch.ended.any()
+    batch.reset(6)
+    assert batch.states.tobytes() != first[0]
+    batch.reset(None)
+    assert batch.states.tobytes() != VectorGame(VARIANTS["oklahoma"], 30, seed=None, deals=2).states.tobytes()
+
+
+def everything(batch: VectorGame) -> bytes:
+    """All arrays of a batch. What lies between the fields of a record does not count, and copies leave it open."""
+    clean = []
+    for _, value in sorted(vars(batch).items()):
+        if isinstance(value, np.ndarray):
+            clean.append(np.zeros(value.shape, value.dtype))
+            clean[-1][:] = value
+    assert len(clean) >= 10
+    return b"".join(array.tobytes() for array in clean)
+
+
+@pytest.mark.parametrize("row", [0, 7, 19])
+def test_an_illegal_action_names_its_row_and_changes_nothing(row: int) -> None:
+    batch, rng = VectorGame([VARIANTS["money-4"], VARIANTS["oklahoma"]], 20, seed=5), np.random.default_rng(row)
+    for _ in range(40):
+        before, actions = everything(batch), batch.random_actions(rng)
+        for wrong in (*rng.choice(np.nonzero(~batch.mask[row])[0], 3), -1, 71, 2**40):
+            wrongs = actions.copy()
+            wrongs[row] = wrong
+            with pytest.raises(IllegalAction, match=f"^in game {row}: .*is not (legal|an action)"):
+                batch.step(wrongs)
+            assert everything(batch) == before
+        batch.step(actions)
+
+
+def test_the_first_illegal_row_is_named() -> None:
+    batch = VectorGame(VARIANTS["money-4"], 20, seed=5)
+    actions = batch.random_actions(np.random.default_rng(0))
+    actions[[4, 9]] = 0
+    with pytest.raises(IllegalAction, match=r"^in game 4: '2C' is not legal: seat \d is to bid; legal are pass, 2"):
+        batch.step(actions)
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [np.full(3, 58), np.full((4, 1), 58), np.full(4, 58.0), np.array(58), [[58] * 4], ["pass"] * 4, np.ones(4, bool)],
+)
+def test_actions_of_a_wrong_shape_or_type(actions: Any) -> None:
+    batch = VectorGame(VARIANTS["money-4"], 4, seed=5)
+    before = everything(batch)
+    with pytest.raises(ValueError, match=r"actions of shape .* are not allowed; they are integers of shape \(4,\)"):
+        batch.step(actions)
+    assert everything(batch) == before
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, list])
+def test_actions_of_every_integer_type(dtype: Any) -> None:
+    batch, same = (VectorGame(VARIANTS["money-4"], 8, seed=5) for _ in range(2))
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        actions = batch.random_actions(rng)
+        batch.step(actions)
+        same.step(actions.tolist() if dtype is list else actions.astype(dtype))
+        assert everything(batch) == everything(same)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(rules=[]), r"rules=\[\] is not allowed"),
+        (dict(num_games=0), "num_games=0 is not allowed; it is a whole number from 1"),
+        (dict(num_games=2.0), "num_games=2.0 is not allowed"),
+        (dict(num_games=True), "num_games=True is not allowed"),
+        (dict(seed=-1), "seed=-1 is not allowed"),
+        (dict(seed=[1, 2, 3]), "3 seeds are not allowed; 4 games need one each"),
+        (dict(seed=[1, 2, 3, -4]), "seed=-4 is not allowed"),
+        (dict(seed=[1, 2, 3, 4.5]), "seed=4.5 is not allowed"),
+        (dict(deals=0), "deals=0 is not allowed"),
+        (dict(deals=None), "deals=None is not allowed; rules without a target need a number of deals"),
+        (dict(rules=["auction"]), "rules='auction' is not allowed"),
+        (dict(rules="auction"), "rules='a.*' is not allowed"),
+    ],
+)
+def test_refusals(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        VectorGame(**{"rules": VARIANTS["money-4"], "num_games": 4, **arguments})
+
+
+def test_observe() -> None:
+    batch, rng = VectorGame(SETS["all variants"], 60, seed=5), np.random.default_rng(0)
+    for _ in range(60):
+        batch.step(batch.random_actions(rng))
+    rules = [batch.rules[row % len(batch.rules)] for row in range(60)]
+    seats = rng.integers(0, [each.players for each in rules])
+    views = batch.observe(seats)
+    for row in range(60):
+        game, size = batch.game(row), width(rules[row])
+        assert (views[row, :size] == game.observation(int(seats[row]))).all()
+        assert not views[row, size:].any()
+    assert (batch.observe(batch.actor) == batch.observation).all()
+    assert batch.observe(0).shape == batch.observation.shape
+    assert batch.observe(0) is not batch.observation
+    for wrong in (np.full(60, 8), -1, 2):  # games of two have no seat 2
+        with pytest.raises(ValueError, match=r"(?s)seats=.* is not allowed; seats are 0 to players - 1"):
+            batch.observe(wrong)
+
+
+def test_copies_are_independent() -> None:
+    batch, rng = VectorGame(VARIANTS["oklahoma"], 10, seed=5, deals=2), np.random.default_rng(0)
+    for _ in range(50):
+        batch.step(batch.random_actions(rng))
+    twin, before = batch.copy(), everything(batch)
+    assert everything(twin) == before
+    chance = np.random.default_rng(1)
+    for _ in range(100):
+        twin.step(twin.random_actions(chance))
+    assert everything(batch) == before
+    chance = np.random.default_rng(1)
+    for _ in range(100):
+        batch.step(batch.random_actions(chance))
+    assert everything(twin) == everything(batch)
+
+
+def test_a_row_as_a_game_is_a_copy() -> None:
+    batch = VectorGame([VARIANTS["money-4"], VARIANTS["oklahoma"]], 4, seed=5)
+    before = everything(batch)
+    for row in range(4):
+        game = batch.game(row)
+        assert game.rules == batch.rules[row % 2]
+        assert_row(batch, row, game)
+        game.apply(game.legal()[0])
+    assert everything(batch) == before
+    assert len(batch) == 4
+
+
+def test_states_may_be_written_by_hand() -> None:
+    """After ``refresh``; without it, a step can be refused that is legal now, but never is an illegal one taken."""
+    rules = VARIANTS["auction-4"]
+    batch, other = VectorGame(rules, 2, seed=5), VectorGame(rules, 2, seed=6)
+    other.step(other.random_actions(np.random.default_rng(3)))
+    batch.states[:] = other.states
+    batch.refresh()
+    assert (batch.observation == other.observation).all()
+    assert (batch.mask == other.mask).all()
+    assert (batch.actor == other.actor).all()
+    actions = other.random_actions(np.random.default_rng(4))
+    batch.step(actions)
+    other.step(actions)
+    assert (batch.states == other.states).all()
+
+
+def play(threads: int) -> bytes:
+    numba.set_num_threads(threads)
+    batch = VectorGame(SETS["all variants"], 200, seed=5, deals=2, skip_forced=True)
+    rng, seen = np.random.default_rng(0), []
+    for _ in range(60):
+        batch.step(batch.random_actions(rng))
+        seen.append(everything(batch))
+    batch.random_rollout(20_000)
+    seen.append(everything(batch) + batch.observe(0).tobytes())
+    return b"".join(seen)
+
+
+@pytest.mark.skipif(numba.get_num_threads() < 2, reason="there is one core")
+def test_the_same_with_any_number_of_threads() -> None:
+    threads = numba.get_num_threads()
+    try:
+        assert play(1) == play(2)
+    finally:
+        numba.set_num_threads(threads)
+
+
+def test_random_actions_are_uniform() -> None:
+    batch = VectorGame(VARIANTS["oklahoma"], 4000, seed=np.zeros(4000, np.int64))  # the same game 4000 times
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        legal = np.nonzero(batch.mask[0])[0]
+        actions = batch.random_actions(rng)
+        counts = np.bincount(actions, minlength=71)[legal]
+        assert counts.sum() == 4000
+        expected = 4000 / len(legal)
+        assert (np.abs(counts - expected) <= 5 * expected**0.5).all()
+        batch.step(np.full(4000, actions[0]))
+
+
+def test_random_rollout() -> None:
+    batch = VectorGame(SETS["all variants"], 100, seed=5, deals=1)
+    assert batch.random_rollout(10_001) == 10_100
+    for row in range(100):
+        assert_row(batch, row, batch.game(row))
+    same = VectorGame(SETS["all variants"], 100, seed=5, deals=1)
+    same.random_rollout(10_001)
+    assert (same.states == batch.states).all()
