@@ -8,106 +8,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain import CARD_POINTS, WORTH, Table, deck
+from lockstep import play_in_lockstep
+from plain import CARD_POINTS, WORTH, deck
 from strategies import RANKS, VARIANTS, any_rules, chi_square, examples, positions, random_step, seeds, walk
 
 from pitch_env import Game, IllegalAction, Rules, VectorGame, engine
-from pitch_env.actions import NUM_ACTIONS, parse_action
+from pitch_env.actions import NUM_ACTIONS
 from pitch_env.cards import card_text, mask_of, parse_card
 from pitch_env.rules import pack
 
 each_variant = pytest.mark.parametrize("rules", VARIANTS.values(), ids=VARIANTS)
 
 
-def table_of(game: Game) -> Table:
-    """The plain table with the cards that have just been dealt."""
-    players = range(game.rules.players)
-    return Table(game.rules, [game.hand(seat) for seat in players], game.widow, game.dealer, game.scores)
-
-
-def assert_same(game: Game, table: Table) -> None:
-    """Everything that the game shows is as on the plain table."""
-    seats = range(game.rules.players)
-    assert (game.phase, game.actor, game.dealer) == (table.phase, table.actor, table.dealer)
-    assert set(game.legal()) == table.legal()
-    assert game.calls == table.calls
-    assert game.bid == (int(table.bid) if table.bid and table.bid != "moon" else table.bid)
-    assert game.pitcher == (None if table.phase == "bid" else table.pitcher)
-    assert game.trump == table.trump
-    assert [set(game.hand(seat)) for seat in seats] == table.hands
-    assert [set(game.discards(seat)) for seat in seats] == table.discards
-    assert game.exchanged == table.exchanged
-    assert game.widow == table.widow
-    assert game.trick == table.trick
-    assert game.tricks == table.tricks
-    assert game.leading == (table.leading() if table.trick else None)
-    assert game.scores == table.scores
-
-
-def assert_same_result(game: Game, table: Table) -> None:
-    """The deal that has just ended came out as on the plain table."""
-    result = game.last_deal
-    assert result is not None
-    assert (result.dealer, result.pitcher, result.trump) == (table.dealer, table.pitcher, table.trump)
-    assert game.scores == table.scores
-    if table.pitcher is None:
-        assert (result.made, result.moon, result.bid) == (None, None, None)
-        assert not result.items
-        assert not any(result.points + result.score_change + result.card_points)
-        return
-    assert result.items == table.items()
-    assert result.points == table.points()
-    assert result.card_points == table.card_points()
-    assert result.tricks == table.tricks
-    assert result.made == table.made
-    assert result.moon == (table.made if table.bid == "moon" else None)
-    assert result.score_change == table.change
-
-
-def assert_sound(game: Game) -> None:
-    """What must hold at any time, whatever the rules."""
-    rules, mask = game.rules, game.legal_mask()
-    seats = range(rules.players)
-    piles = [game.hand(seat) for seat in seats] + [game.discards(seat) for seat in seats] + [game.widow]
-    played = [card for _, cards in game.tricks for _, card in cards] + [card for _, card in game.trick]
-    cards = Counter(card for pile in [*piles, played] for card in pile)
-    assert cards == Counter(deck(rules))
-    assert mask.shape == (NUM_ACTIONS,)
-    assert mask.any() == (game.actor is not None) == (game.phase != "over")
-    assert mask.nonzero()[0].tolist() == game.legal_ids()
-    assert [parse_action(text) for text in game.legal()] == game.legal_ids()
-
-
 @examples(3)
 @given(any_rules(), seeds, seeds)
 def test_plays_as_the_pages_say(rules: Rules, seed: int, chance: int) -> None:
-    game = Game(rules, seed, deals=3)
-    rng = random.Random(chance)
-    table, deals = table_of(game), 0
-    while game.actor is not None:
-        assert_sound(game)
-        assert_same(game, table)
-        action = random_step(game, rng)
-        text = game.legal()[game.legal_ids().index(action)]
-        dealer = game.dealer
-        game.apply(text if rng.random() < 0.5 else action)
-        table.apply(text)
-        if table.phase != "over":
-            continue
-        deals += 1
-        assert game.deals_played == deals
-        assert_same_result(game, table)
-        assert (game.actor is None) == (table.winner is not None or deals == 3)
-        if game.actor is not None:
-            assert game.dealer == (dealer + 1) % rules.players
-            table = table_of(game)
-    assert_sound(game)
-    assert_same(game, table)
-    if rules.target is not None:
-        assert game.winner == table.winner
-    else:
-        best = max(game.scores)
-        assert game.winner == (game.scores.index(best) if game.scores.count(best) == 1 else None)
+    play_in_lockstep(rules, seed, chance)
 
 
 @given(any_rules(), seeds, seeds)

@@ -10,60 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from lockstep import assert_consistent
 from plain import Table, deck
 from strategies import VARIANTS, chi_square, examples, play_to, positions, seeds, walk
 
 from pitch_env import Game, Rules
-from pitch_env.cards import card_text
 
 # Consistency.
-
-
-def replay(game: Game) -> Game:
-    """The game played again from the cards as dealt, by the actions that led here.
-
-    Which of a player's discards were exchanged and which discarded is not in the record; any choice of cards that he
-    was dealt comes to the same.
-    """
-    rules, public = game.rules, game._public
-    seats = range(rules.players)
-    widow = [card_text(card) for card in game._state["deck"][: rules.widow_size]]
-    scores = [total - change for total, change in zip(game.scores, public["change"], strict=False)]
-    again = Game.from_deal(rules, [game.dealt(seat) for seat in seats], widow, game.dealer, scores, deals=1000)
-    for _, call in game.calls:
-        again.apply(call)
-    if again.phase == "trump" and game.trump is not None:
-        again.apply(f"trump {game.trump}")
-    while again.phase in ("exchange", "discard"):
-        seat = int(again.actor or 0)
-        if again.phase == "exchange":
-            left = game.exchanged[seat] - again.exchanged[seat]
-            if left == 0 and (game.phase, game.actor) == ("exchange", seat):
-                break
-            put_away = [card for card in game.discards(seat) if card in again.hand(seat) and card in game.dealt(seat)]
-            again.apply(put_away[0] if left else "done")
-        else:
-            put_away = [card for card in game.discards(seat) if card in again.hand(seat)]
-            if not put_away:
-                break
-            again.apply(put_away[0])
-    for _, cards in [*game.tricks, (0, game.trick)]:
-        for seat, card in cards:
-            assert again.actor == seat
-            again.apply(card)
-    return again
-
-
-def assert_consistent(game: Game) -> None:
-    """The whole record, hidden cards and open ones, comes from some deal and some legal actions."""
-    again = replay(game)
-    for name in ("hands", "dealt", "discards"):
-        assert (again._state[name] == game._state[name]).all(), name
-    size = game.rules.widow_size
-    assert (again._state["deck"][:size] == game._state["deck"][:size]).all()
-    for name in game._public.dtype.names:
-        if name not in ("deals", "deals_limit"):
-            assert (again._public[name] == game._public[name]).all(), name
 
 
 @examples(2)
