@@ -21,6 +21,7 @@ HIGH_JOKER, LOW_JOKER = 52, 53
 CARD_TEXT = tuple(rank + suit for suit in SUITS for rank in RANKS) + ("+J", "-J")
 CARD_ID = {text: card for card, text in enumerate(CARD_TEXT)}
 
+ALL_CARDS = np.int64((1 << NUM_CARDS) - 1)
 JOKERS = np.int64((1 << HIGH_JOKER) | (1 << LOW_JOKER))
 SUIT_MASKS = np.array([((1 << 13) - 1) << (13 * suit) for suit in range(4)], np.int64)
 

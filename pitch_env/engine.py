@@ -6,12 +6,20 @@ These kernels trust their input. ``Game.apply`` and ``VectorGame.step`` are the 
 import numpy as np
 
 from pitch_env.actions import DONE, MOON_CALL, NUM_ACTIONS, PASS, TRUMP
-from pitch_env.cards import CARD_POINTS, JOKERS, SUIT_MASKS, bit, count, nth, suit_of
+from pitch_env.cards import ALL_CARDS, CARD_POINTS, JOKERS, SUIT_MASKS, bit, count, nth, suit_of
 from pitch_env.chance import next_random
 from pitch_env.kernel import kernel
 from pitch_env.rules import Auction, FirstLead, Follow, ForcedBid, Trump, Widow
 from pitch_env.scoring import game_winner, score_deal, team_of, trick_winner
 from pitch_env.state import NOBODY, Phase
+
+
+@kernel(inline=True)
+def next_seat(rules, seat):
+    """The seat to the left."""
+    seat = np.int64(seat) + 1
+    return seat if seat < rules.players else np.int64(0)
+
 
 # Beginning a game and a deal.
 
@@ -30,7 +38,7 @@ def start_game(rules, state, generator, deals_limit):
 @kernel
 def next_deal(rules, state):
     """The deal passes to the left."""
-    state.public.dealer = (state.public.dealer + 1) % rules.players
+    state.public.dealer = next_seat(rules, state.public.dealer)
     start_deal(rules, state)
 
 
@@ -39,7 +47,7 @@ def start_deal(rules, state):
     """Shuffle, deal, and open the auction left of the dealer."""
     clear_deal(rules, state)
     shuffle(rules, state)
-    first = (state.public.dealer + 1) % rules.players
+    first = next_seat(rules, state.public.dealer)
     position = 0
     for start in range(0, rules.hand_size, rules.packet):
         size = min(rules.packet, rules.hand_size - start)
@@ -60,7 +68,7 @@ def clear_deal(rules, state):
     state.discards[:] = 0
     public = state.public
     public.phase, public.game_over, public.winner = Phase.BID, 0, NOBODY
-    public.actor = (public.dealer + 1) % rules.players
+    public.actor = next_seat(rules, public.dealer)
     public.passed, public.num_calls, public.bid, public.pitcher, public.trump = 0, 0, 0, NOBODY, NOBODY
     public.calls[:] = 0
     public.widow_left = rules.widow_size
@@ -138,9 +146,9 @@ def apply_call(rules, state, call):
 @kernel
 def next_bidder(rules, public):
     """The next seat, clockwise, that has not passed."""
-    seat = (public.actor + 1) % rules.players
+    seat = next_seat(rules, public.actor)
     while (public.passed >> seat) & 1:
-        seat = (seat + 1) % rules.players
+        seat = next_seat(rules, seat)
     return seat
 
 
@@ -203,7 +211,7 @@ def start_discards(rules, public):
 @kernel
 def pass_discards_on(rules, public):
     """The next seat is to discard, or after the last, the play begins: then True."""
-    public.actor = (public.actor + 1) % rules.players
+    public.actor = next_seat(rules, public.actor)
     if public.actor != public.pitcher:
         return False
     public.phase = Phase.PLAY
@@ -290,6 +298,8 @@ def shown_voids(rules, public, card):
     voids = np.int64(0)
     if public.trump == NOBODY:
         return voids
+    if legal_plays(rules, public, ALL_CARDS) & bit(card):
+        return voids  # legal whatever else he holds
     trumps = rules.trumps[public.trump]
     for suit in range(4):
         cards = trumps if suit == public.trump else SUIT_MASKS[suit] & ~trumps
@@ -313,7 +323,7 @@ def apply_play(rules, state, card):
     if public.num_played == (public.trick + 1) * rules.players:
         end_trick(rules, public)
     else:
-        public.actor = (seat + 1) % rules.players
+        public.actor = next_seat(rules, seat)
 
 
 @kernel

@@ -1,46 +1,23 @@
 """``Game``: one game for people, with text, errors, copies and bytes. The rules are the engine's kernels."""
 
-import json
 import operator
-import struct
-import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from pitch_env import engine, observation, sampling
-from pitch_env.actions import MOON_CALL, NUM_ACTIONS, PASS, TRUMP, action_text, parse_action
+from pitch_env import engine, observation, sampling, stored
+from pitch_env.actions import NUM_ACTIONS, PASS, TRUMP, action_text, parse_action
 from pitch_env.cards import SUITS, card_text, cards_in, mask_of, parse_card
 from pitch_env.chance import stream
 from pitch_env.kernel import kernel, records
+from pitch_env.result import DealResult, Trick, call_value, deal_result, finished_tricks, or_none, trick_cards
 from pitch_env.rules import Rules, pack
 from pitch_env.scoring import trick_winner
-from pitch_env.state import NOBODY, PUBLIC, STATE, Item, Phase
-
-Trick = tuple[int, list[tuple[int, str]]]  # the winner, and (seat, card) in the order of play
+from pitch_env.state import NOBODY, PUBLIC, STATE, Phase
 
 
 class IllegalAction(ValueError):
     """An action that is not legal now. The message says why and what is legal; the game is as it was."""
-
-
-@dataclass(frozen=True)
-class DealResult:
-    """What came of a deal."""
-
-    dealer: int
-    pitcher: int | None  # None: the deal was thrown in
-    bid: int | str | None  # a number, "moon" or None
-    trump: str | None
-    made: bool | None  # None: the deal was thrown in
-    moon: bool | None  # whether the moon was made; None where none was bid
-    items: dict[str, int]  # who took what: high low jack game off_jack high_joker low_joker three -> team
-    points: list[int]  # by team
-    card_points: list[int]  # by team, towards the game point
-    score_change: list[int]  # by team
-    tricks: list[Trick]
 
 
 class Game:
@@ -55,7 +32,7 @@ class Game:
         ValueError: neither a target nor a number of deals, or a bad seed.
     """
 
-    __slots__ = ("_last", "_public", "_rules_record", "_state", "_states", "rules")
+    __slots__ = ("_last", "_layout", "_public", "_rules_record", "_state", "_states", "_width", "rules")
 
     def __init__(self, rules: Rules, seed: int | None = None, deals: int | None = None) -> None:
         self._set_up(rules)
@@ -66,6 +43,8 @@ class Game:
             raise ValueError(f"rules={rules!r} is not allowed; it is a Rules object such as Rules.preset('auction')")
         self.rules = rules
         self._rules_record = pack(rules)
+        self._layout = observation.layout(rules)
+        self._width = observation.width(rules)
         self._states = records(1, STATE)
         self._state = self._states[0]
         self._public = self._state["public"]
@@ -135,7 +114,7 @@ class Game:
     @property
     def actor(self) -> int | None:
         """The seat to act, None when the game is over."""
-        return _or_none(self._public["actor"])
+        return or_none(self._public["actor"])
 
     @property
     def dealer(self) -> int:
@@ -144,12 +123,12 @@ class Game:
     @property
     def pitcher(self) -> int | None:
         """Who won the auction, None while it goes on."""
-        return None if self._public["phase"] == Phase.BID else _or_none(self._public["pitcher"])
+        return None if self._public["phase"] == Phase.BID else or_none(self._public["pitcher"])
 
     @property
     def bid(self) -> int | str | None:
         """The highest bid so far: a number, 'moon', or None."""
-        return _call_value(self._public["bid"])
+        return call_value(self._public["bid"])
 
     @property
     def calls(self) -> list[tuple[int, str]]:
@@ -181,7 +160,7 @@ class Game:
         if self._public["game_over"] and self.rules.target is None:
             best = max(self.scores)
             return self.scores.index(best) if self.scores.count(best) == 1 else None
-        return _or_none(self._public["winner"])
+        return or_none(self._public["winner"])
 
     @property
     def deals_played(self) -> int:
@@ -196,17 +175,17 @@ class Game:
     @property
     def trick(self) -> list[tuple[int, str]]:
         """The cards on the table, as (seat, card) in the order of play."""
-        return self._trick_cards(self._public, int(self._public["trick"]))
+        return trick_cards(self.rules, self._public, int(self._public["trick"]))
 
     @property
     def tricks(self) -> list[Trick]:
         """The tricks of this deal that are finished."""
-        return self._finished_tricks(self._public)
+        return finished_tricks(self.rules, self._public)
 
     @property
     def leading(self) -> int | None:
         """The seat whose card is winning the trick on the table, or None."""
-        return _or_none(_trick_winner(self._rules_record, self._states)) if self.trick else None
+        return or_none(_trick_winner(self._rules_record, self._states)) if self.trick else None
 
     @property
     def exchanged(self) -> list[int]:
@@ -218,32 +197,7 @@ class Game:
         """What came of the deal that ended last, or None."""
         if self._last is None:
             return None
-        last, teams = self._last[0], self.rules.teams
-        thrown_in = last["pitcher"] == NOBODY
-        moon = last["bid"] == MOON_CALL
-        return DealResult(
-            dealer=int(last["dealer"]),
-            pitcher=_or_none(last["pitcher"]),
-            bid=_call_value(last["bid"]),
-            trump=None if last["trump"] == NOBODY else SUITS[last["trump"]],
-            made=None if thrown_in else bool(last["made"]),
-            moon=bool(last["made"]) if moon else None,
-            items={item.name.lower(): int(last["items"][item]) for item in Item if last["items"][item] != NOBODY},
-            points=last["points"][:teams].tolist(),
-            card_points=last["card_points"][:teams].tolist(),
-            score_change=last["change"][:teams].tolist(),
-            tricks=self._finished_tricks(last),
-        )
-
-    def _trick_cards(self, public: np.ndarray, trick: int) -> list[tuple[int, str]]:
-        players = self.rules.players
-        cards = public["history"][trick * players : min((trick + 1) * players, int(public["num_played"]))]
-        leader = int(public["leaders"][trick])
-        return [((leader + i) % players, card_text(card)) for i, card in enumerate(cards)]
-
-    def _finished_tricks(self, public: np.ndarray) -> list[Trick]:
-        count = int(public["trick"])
-        return [(int(public["leaders"][trick + 1]), self._trick_cards(public, trick)) for trick in range(count)]
+        return deal_result(self.rules, self._last[0])
 
     # Cards that are not open.
 
@@ -270,8 +224,8 @@ class Game:
         return [card_text(card) for card in cards_in(self._state[field][self._checked_seat(seat)])]
 
     def _checked_seat(self, seat: int) -> int:
-        self.rules.team_of(seat)
-        return seat
+        self.rules.team_of(seat)  # refuses what is no seat
+        return int(seat)
 
     # Acting.
 
@@ -329,15 +283,13 @@ class Game:
     # What a player knows.
 
     def _view(self, seat: int) -> tuple[int, int, int, int]:
-        state = self._state
-        self._checked_seat(seat)
+        state, seat = self._state, self._checked_seat(seat)
         return seat, int(state["hands"][seat]), int(state["dealt"][seat]), int(state["discards"][seat])
 
     def observation(self, seat: int) -> np.ndarray:
         """What a seat sees, float32 [D]; ``observation_parts`` names its entries. The same whoever is to act."""
-        out = np.empty(observation.width(self.rules), np.uint8)
-        self._checked_seat(seat)
-        _observe(self._rules_record, observation.layout(self.rules), self._states, seat, out)
+        out = np.empty(self._width, np.uint8)
+        _observe(self._rules_record, self._layout, self._states, self._checked_seat(seat), out)
         return out.astype(np.float32)
 
     def observation_parts(self) -> dict[str, slice]:
@@ -379,10 +331,7 @@ class Game:
 
     def to_bytes(self) -> bytes:
         """The whole game; ``from_bytes`` gives it back."""
-        rules = json.dumps(self.rules.to_dict()).encode()
-        last = b"" if self._last is None else self._last.tobytes()
-        body = struct.pack("<I", len(rules)) + rules + self._states.tobytes() + last
-        return _MAGIC + struct.pack("<I", zlib.crc32(body)) + body
+        return stored.to_bytes(self.rules, self._states, self._last)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Game":
@@ -391,27 +340,11 @@ class Game:
         Raises:
             ValueError: these bytes are no game, of another version, or damaged.
         """
-        if not isinstance(data, bytes | bytearray | memoryview):
-            raise ValueError(f"a game is read from bytes, not from {type(data).__name__}")
-        data = bytes(data)
-        head = len(_MAGIC) + 4
-        if data[: len(_MAGIC) - 1] != _MAGIC[:-1]:
-            raise ValueError(f"these bytes are not a game: they begin with {data[:6]!r}, a game with {_MAGIC[:-1]!r}")
-        if data[len(_MAGIC) - 1 : len(_MAGIC)] != _MAGIC[-1:]:
-            raise ValueError(f"this game was written in format {data[5:6]!r}; this version reads {_MAGIC[-1:]!r}")
-        body = data[head:]
-        if len(body) < 4 or struct.unpack("<I", data[len(_MAGIC) : head])[0] != zlib.crc32(body):
-            raise ValueError("these bytes are a damaged game: the checksum does not fit")
-        rules_end = 4 + struct.unpack("<I", body[:4])[0]
+        rules, states, last = stored.from_bytes(data)
         game = cls.__new__(cls)
-        game._set_up(Rules.from_dict(json.loads(body[4:rules_end])))
-        state, last = body[rules_end : rules_end + STATE.itemsize], body[rules_end + STATE.itemsize :]
-        if len(state) != STATE.itemsize or len(last) not in (0, PUBLIC.itemsize):
-            raise ValueError(f"these bytes are a damaged game: {len(data)} of them is a wrong number")
-        game._states[:] = np.frombuffer(state, STATE)
-        if last:
-            game._last = records(1, PUBLIC)
-            game._last[:] = np.frombuffer(last, PUBLIC)
+        game._set_up(rules)
+        game._states[:] = states
+        game._last = last
         return game
 
     def __eq__(self, other: object) -> bool:
@@ -420,22 +353,15 @@ class Game:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        on = f"seat {self.actor} to {_TO_DO[self.phase]}" if self.actor is not None else f"winner {self.winner}"
-        return f"<Game of {self.rules.players} players, deal {self.deals_played + 1}, {on}, scores {self.scores}>"
+        what = f"over, won by {self.winner}"
+        if self.actor is not None:
+            what = f"deal {self.deals_played + 1}, seat {self.actor} to {_TO_DO[self.phase]}"
+        return f"<Game of {self.rules.players} players, {what}, scores {self.scores}>"
 
 
-_MAGIC = b"PITCH\x01"
 _PHASES = tuple(phase.name.lower() for phase in Phase)
 _TO_DO = {"bid": "bid", "trump": "name trump", "exchange": "exchange", "discard": "discard", "play": "play", "over": ""}
 _REFUSED, _APPLIED, _DEAL_OVER = range(3)
-
-
-def _or_none(value: Any) -> int | None:
-    return None if value == NOBODY else int(value)
-
-
-def _call_value(call: Any) -> int | str | None:
-    return "moon" if call == MOON_CALL else int(call) or None
 
 
 def checked_seed(seed: int | None) -> np.uint64:
@@ -487,28 +413,28 @@ def _parse_pile(name: str, cards: Iterable[str], rules: Rules) -> list[int]:
 # The doors to the kernels: arrays of length 1, which Numba takes much faster than records.
 
 
-@kernel
+@kernel(inline=False)
 def _start(rules, states, seed, deals):
     engine.start_game(rules[0], states[0], stream(seed, 0), deals)
 
 
-@kernel
+@kernel(inline=False)
 def _clear_deal(rules, states):
     engine.clear_deal(rules[0], states[0])
 
 
-@kernel
+@kernel(inline=False)
 def _next_deal(rules, states):
     engine.next_deal(rules[0], states[0])
 
 
-@kernel
+@kernel(inline=False)
 def _legal(rules, states):
     state = states[0]
     return engine.legal(rules[0], state.public, state.hands[max(np.int64(state.public.actor), 0)])
 
 
-@kernel
+@kernel(inline=False)
 def _apply(rules, states, action):
     rule, state = rules[0], states[0]
     cards, others = engine.legal(rule, state.public, state.hands[max(np.int64(state.public.actor), 0)])
@@ -518,12 +444,12 @@ def _apply(rules, states, action):
     return _DEAL_OVER if state.public.phase == Phase.OVER else _APPLIED
 
 
-@kernel
+@kernel(inline=False)
 def _trick_winner(rules, states):
     return trick_winner(rules[0], states[0].public)
 
 
-@kernel
+@kernel(inline=False)
 def _observe(rules, layout, states, seat, out):
     state = states[0]
     observation.write_observation(
@@ -531,7 +457,7 @@ def _observe(rules, layout, states, seat, out):
     )
 
 
-@kernel
+@kernel(inline=False)
 def _determinize(rules, states, seat, seed, out):
     state = states[0]
     out[0].rng = seed

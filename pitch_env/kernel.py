@@ -11,18 +11,24 @@ lies somewhere else.
 
 import functools
 import hashlib
+import itertools
 import os
 import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+# The cores that this process may use; PITCH_THREADS says fewer.
+_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+NUM_THREADS = int(os.environ.get("PITCH_THREADS", _cores))
 
 config: Any = numba.config  # filled in at run time, so type checkers cannot know it
 
@@ -117,8 +123,11 @@ class _Cache(FunctionCache):
     _impl_class = _CacheImpl
 
 
-def kernel(function: Callable | None = None, *, parallel: bool = False, inline: bool = False) -> Any:
-    """Compile ``function`` with Numba, cached. ``inline`` forces it into its callers: for the small and hot ones."""
+def kernel(function: Callable | None = None, *, parallel: bool = False, inline: bool = True) -> Any:
+    """Compile ``function`` with Numba, cached, and force it into the kernels that call it.
+
+    With ``inline=False`` it stays a function of its own: for those that Python calls, and those that call themselves.
+    """
     if function is None:
         return functools.partial(kernel, parallel=parallel, inline=inline)
     compiled: Any = numba.njit(nogil=True, error_model="numpy", parallel=parallel, forceinline=inline)(function)
@@ -126,6 +135,27 @@ def kernel(function: Callable | None = None, *, parallel: bool = False, inline: 
     if not config.DISABLE_JIT and file.is_file() and cache_folder(file):
         compiled._cache = _Cache(function)
     return compiled
+
+
+@functools.cache
+def _workers(process: int) -> ThreadPoolExecutor:
+    """The threads of this process; a forked child has a number of its own and so gets new ones."""
+    return ThreadPoolExecutor(max(1, NUM_THREADS - 1), thread_name_prefix="pitch-env")
+
+
+def in_parallel(door: Callable, count: int, *arguments: Any, weight: int = 1) -> None:
+    """Call ``door(start, stop, *arguments)`` on parts of 0 to ``count``, at the same time on ``NUM_THREADS`` threads.
+
+    Plain threads serve, since kernels release Python's lock. They sleep when they wait, so they do not disturb what
+    else runs on the machine, PyTorch's own threads above all, nor are they disturbed by it as those of OpenMP are. Work
+    of less than about a thousand games, ``weight`` steps each, is not worth waking them.
+    """
+    parts = max(1, min(NUM_THREADS, count * weight // 512, count))
+    bounds = [count * part // parts for part in range(parts + 1)]
+    others = [_workers(os.getpid()).submit(door, *part, *arguments) for part in itertools.pairwise(bounds[1:])]
+    door(bounds[0], bounds[1], *arguments)
+    for other in others:
+        other.result()
 
 
 def records(count: int, dtype: np.dtype) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pitch_env.actions import MOON_CALL, PASS, action_text
-from pitch_env.cards import NUM_CARDS, RANKS, SUITS, bit, card_text, cards_in
+from pitch_env.cards import NUM_CARDS, RANKS, SUITS, bit, card_text, cards_in, lowest
 from pitch_env.kernel import kernel, records
 from pitch_env.rules import MAX_PLAYERS, PACKED_FIELDS, Rules, Widow, decode_field, encode_field, pack
 from pitch_env.scoring import team_of, trick_winner
@@ -113,7 +113,10 @@ def layout(rules: Rules) -> np.ndarray:
 
 def rules_of(observation: np.ndarray) -> Rules:
     """The rules that an observation was made under, all but the cents of the money game. Raises ValueError."""
-    return _rules_of_bytes(bytes(int(value) for value in observation[:RULES_BYTES]))
+    head = np.asarray(observation)[:RULES_BYTES]
+    if head.shape != (RULES_BYTES,) or not ((head >= 0) & (head <= 255) & (head == np.floor(head))).all():
+        raise ValueError(f"this is not an observation: its first {RULES_BYTES} values are no bytes")
+    return _rules_of_bytes(head.astype(np.uint8).tobytes())
 
 
 @functools.cache
@@ -140,14 +143,16 @@ def level_of(rules, call):
 @kernel(inline=True)
 def relative(rules, seat, viewer):
     """A seat counted from the viewer."""
-    return (np.int64(seat) - viewer + rules.players) % rules.players
+    distance = np.int64(seat) - viewer
+    return distance if distance >= 0 else distance + rules.players
 
 
 @kernel(inline=True)
 def write_cards(mask, out, at):
     """A 1 for each card of a mask."""
-    for card in range(NUM_CARDS):
-        out[at + card] = (mask >> card) & 1
+    while mask:
+        out[at + lowest(mask)] = 1
+        mask &= mask - 1
 
 
 @kernel(inline=True)
@@ -161,7 +166,8 @@ def write_observation(rules, layout, public, seat, hand, dealt, discards, out):
     """Write what ``seat`` sees into ``out`` (uint8, at least the layout's width; what is beyond it becomes 0)."""
     out[:] = 0
     at = layout.at
-    out[:RULES_BYTES] = layout.rules
+    for i in range(RULES_BYTES):
+        out[i] = layout.rules[i]
     if public.phase != Phase.OVER:
         out[at[Part.PHASE] + public.phase] = 1
         out[at[Part.ACTOR] + relative(rules, public.actor, seat)] = 1
@@ -173,26 +179,26 @@ def write_observation(rules, layout, public, seat, hand, dealt, discards, out):
         write_plays(rules, at, public, seat, out)
     if public.phase == Phase.PLAY and public.num_played == 0:
         out[at[Part.LEADERS] + relative(rules, public.pitcher, seat)] = 1
-    for i in range(rules.players):
-        out[at[Part.CARDS] + i] = public.cards[(seat + i) % rules.players]
+    for other in range(rules.players):
+        out[at[Part.CARDS] + relative(rules, other, seat)] = public.cards[other]
     if rules.widow == Widow.EXCHANGE:
-        for i in range(rules.players):
-            out[at[Part.EXCHANGED] + i] = public.exchanged[(seat + i) % rules.players]
+        for other in range(rules.players):
+            out[at[Part.EXCHANGED] + relative(rules, other, seat)] = public.exchanged[other]
     write_scores(rules, at, public, seat, out)
 
 
 @kernel
 def write_auction(rules, at, public, seat, out):
     levels = at[Part.PITCHER] - at[Part.BID]
-    bidder = np.int64(public.dealer)
+    players = rules.players
+    who = relative(rules, public.dealer, seat)
     passed = np.int64(0)
     for i in range(public.num_calls):
-        bidder = (bidder + 1) % rules.players
-        while (passed >> bidder) & 1:
-            bidder = (bidder + 1) % rules.players
-        who = relative(rules, bidder, seat)
+        who = who + 1 if who + 1 < players else np.int64(0)
+        while (passed >> who) & 1:
+            who = who + 1 if who + 1 < players else np.int64(0)
         if public.calls[i] == 0:
-            passed |= 1 << bidder
+            passed |= 1 << who
             out[at[Part.PASSED] + who] = 1
         else:
             out[at[Part.BIDS] + who * levels + level_of(rules, public.calls[i])] = 1
@@ -224,32 +230,37 @@ def played_by(rules, public, seat):
 
 @kernel
 def write_plays(rules, at, public, seat, out):
-    players = rules.players
-    who, trick = np.int64(0), np.int64(-1)
-    for i in range(public.num_played):
-        if i % players == 0:
-            trick += 1
-            who = relative(rules, public.leaders[trick], seat)
-            out[at[Part.LEADERS] + trick * players + who] = 1
-        card = np.int64(public.history[i])
-        out[at[Part.PLAYED_BY] + who * NUM_CARDS + card] = 1
-        out[at[Part.TRICK_OF] + card] = trick + 1
-        out[at[Part.TABLE] + card] = trick == public.trick
-        who = who + 1 if who + 1 < players else np.int64(0)
-    if public.trick < rules.keep:
-        out[at[Part.LEADERS] + public.trick * players + relative(rules, public.leaders[public.trick], seat)] = 1
-        if public.num_played > public.trick * players:
-            out[at[Part.WINNING] + relative(rules, trick_winner(rules, public), seat)] = 1
-    for i in range(players):
-        for suit in range(4):
-            out[at[Part.VOIDS] + 4 * i + suit] = (public.voids[(seat + i) % players] >> suit) & 1
+    players, num_played = rules.players, np.int64(public.num_played)
+    played_by, trick_of, table = at[Part.PLAYED_BY], at[Part.TRICK_OF], at[Part.TABLE]
+    leaders = at[Part.LEADERS]
+    for trick in range(min(np.int64(public.trick) + 1, rules.keep)):
+        who = relative(rules, public.leaders[trick], seat)
+        out[leaders + trick * players + who] = 1
+        for i in range(trick * players, min((trick + 1) * players, num_played)):
+            card = np.int64(public.history[i])
+            out[played_by + who * NUM_CARDS + card] = 1
+            out[trick_of + card] = trick + 1
+            who = who + 1 if who + 1 < players else np.int64(0)
+    first = public.trick * players
+    if num_played > first:
+        for i in range(first, num_played):
+            out[table + public.history[i]] = 1
+        out[at[Part.WINNING] + relative(rules, trick_winner(rules, public), seat)] = 1
+    voids = at[Part.VOIDS]
+    for other in range(players):
+        void = np.int64(public.voids[other])
+        if void:
+            who = voids + 4 * relative(rules, other, seat)
+            for suit in range(4):
+                out[who + suit] = (void >> suit) & 1
 
 
 @kernel
 def write_scores(rules, at, public, seat, out):
+    teams = rules.teams
     mine = team_of(rules, seat)
-    for i in range(rules.teams):
-        team = (mine + i) % rules.teams
+    for team in range(teams):
+        i = team - mine if team >= mine else team - mine + teams
         score = np.int64(public.scores[team])
         out[at[Part.TRICKS_WON] + i] = public.tricks_won[team]
         out[at[Part.CARD_POINTS] + i] = public.card_points[team]

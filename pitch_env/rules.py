@@ -148,9 +148,9 @@ class Rules:
 
     def team_of(self, seat: int) -> int:
         """The team of a seat. Raises ValueError for a seat that is not there."""
-        if not 0 <= seat < self.players:
+        if isinstance(seat, bool) or not isinstance(seat, int | np.integer) or not 0 <= seat < self.players:
             raise ValueError(f"seat={seat!r} is not allowed; seats are 0 to {self.players - 1}")
-        return seat % self.teams
+        return int(seat) % self.teams
 
     @property
     def deck(self) -> tuple[int, ...]:
@@ -376,6 +376,8 @@ def decode_field(name: str, code: int) -> Any:
         return _WORDS[name](code).name.lower()
     if name == "target" and code == NO_TARGET:
         return None
+    if name in _FLAGS and code > 1:
+        raise ValueError(f"{name}={code} is not allowed; it is 0 or 1")
     return bool(code) if name in _FLAGS else int(code)
 
 

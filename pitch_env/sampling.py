@@ -95,7 +95,7 @@ def most(public, seat, suit, left):
     return np.int64(0) if (public.voids[seat] >> suit) & 1 else min(np.int64(public.cards[seat]), left)
 
 
-@kernel
+@kernel(inline=False)  # it calls itself
 def ways(public, bound, i, a, b, c, d, strides, memo):
     """In how many ways the bound hands from the i-th on can be dealt from (a, b, c, d) cards of the four suits."""
     if i == len(bound):

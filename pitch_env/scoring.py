@@ -54,15 +54,17 @@ def led_suit(rules, card, trump):
 def trick_winner(rules, public):
     """The seat that is winning the last trick on the table, finished or not; NOBODY where no card lies."""
     first = public.trick * rules.players
+    trump = np.int64(public.trump)
     if first >= public.num_played:
         return np.int64(NOBODY)
-    led = led_suit(rules, public.history[first], public.trump)
+    led = led_suit(rules, public.history[first], trump)
     best, best_power = np.int64(0), np.int64(-1)
     for i in range(public.num_played - first):
-        here = power(rules, public.history[first + i], public.trump, led)
+        here = power(rules, public.history[first + i], trump, led)
         if here > best_power:
             best, best_power = np.int64(i), here
-    return (public.leaders[public.trick] + best) % rules.players
+    winner = public.leaders[public.trick] + best
+    return winner if winner < rules.players else winner - rules.players
 
 
 @kernel

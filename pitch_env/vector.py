@@ -3,15 +3,14 @@
 import copy
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 
-from pitch_env import engine, observation
+from pitch_env import engine, observation, sampling
 from pitch_env.actions import NUM_ACTIONS, action_text
 from pitch_env.cards import count
 from pitch_env.chance import next_random, stream
 from pitch_env.game import Game, IllegalAction, checked_deals, checked_seed
-from pitch_env.kernel import kernel, records
+from pitch_env.kernel import in_parallel, kernel, records
 from pitch_env.observation import LAYOUT, layout
 from pitch_env.rules import RULES, Rules, pack
 from pitch_env.scoring import team_of
@@ -88,13 +87,19 @@ class VectorGame:
             seeds, stride = np.array([checked_seed(int(each)) for each in seed], np.uint64), 0
         else:
             seeds, stride = np.full(self.num_games, checked_seed(seed), np.uint64), 1
-        _start(self._rules, self.states, seeds, stride, self._deals, self.skip_forced)
+        in_parallel(_start, self.num_games, self._rules, self.states, seeds, stride, self._deals)
         self.reward[:], self.done[:], self.ended[:] = 0, False, False
         self.refresh()
 
     def refresh(self) -> None:
         """Write observation, mask, actor and phase from ``states``; needed after writing to those by hand."""
-        _look(self._rules, self._layouts, self.states, self.observation, self.mask, self._legal, self.actor, self.phase)
+        self._advance(np.full(self.num_games, _NO_ACTION))
+
+    def _advance(self, actions: np.ndarray) -> None:
+        in_parallel(
+            _step, self.num_games, self._rules, self._layouts, self.states, actions, self.skip_forced, self.reward,
+            self.done, self.ended, self.last, self.observation, self.mask, self._legal, self.actor, self.phase,
+        )  # fmt: skip
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Take an action in each game.
@@ -119,10 +124,7 @@ class VectorGame:
         wrong = _first_illegal(self._legal, actions)
         if wrong >= 0:
             self._refuse(wrong, int(actions[wrong]))
-        _step(
-            self._rules, self._layouts, self.states, actions, self.skip_forced, self.reward, self.done, self.ended,
-            self.last, self.observation, self.mask, self._legal, self.actor, self.phase,
-        )  # fmt: skip
+        self._advance(actions)
         return self.reward, self.done
 
     def _refuse(self, row: int, action: int) -> None:
@@ -134,24 +136,41 @@ class VectorGame:
 
     def observe(self, seats: np.ndarray | int) -> np.ndarray:
         """What given seats see, one a game, whoever is to act: uint8 [N, D], a new array."""
+        seats = self._checked_seats(seats)
+        out = np.empty_like(self.observation)
+        in_parallel(_observe, self.num_games, self._rules, self._layouts, self.states, seats, out)
+        return out
+
+    def _checked_seats(self, seats: np.ndarray | int) -> np.ndarray:
         seats = np.ascontiguousarray(np.broadcast_to(seats, self.num_games), np.int64)
         limits = np.array([each.players for each in self.rules])[np.arange(self.num_games) % len(self.rules)]
         if ((seats < 0) | (seats >= limits)).any():
             raise ValueError(f"seats={seats!r} is not allowed; seats are 0 to players - 1")
-        out = np.empty_like(self.observation)
-        _observe(self._rules, self._layouts, self.states, seats, out)
-        return out
+        return seats
+
+    def determinize(self, seats: np.ndarray | int, rng: np.random.Generator | int | None = None) -> "VectorGame":
+        """A batch of full deals, each drawn uniformly from all that are consistent with what a seat of its game knows.
+
+        What comes after these deals is drawn anew too. ``seats`` is one for all games, or one for each, int [N].
+        """
+        batch = self.copy()
+        seed = np.random.default_rng(rng).integers(2**64, dtype=np.uint64)
+        in_parallel(
+            _determinize, self.num_games, self._rules, self.states, self._checked_seats(seats), seed, batch.states
+        )
+        batch.refresh()
+        return batch
 
     def random_actions(self, rng: np.random.Generator) -> np.ndarray:
         """An action for each game, uniform over the legal ones: int64 [N]."""
         actions = np.empty(self.num_games, np.int64)
-        _choose_random(self._legal, rng.integers(2**64, dtype=np.uint64), actions)
+        in_parallel(_choose_random, self.num_games, self._legal, rng.integers(2**64, dtype=np.uint64), actions)
         return actions
 
     def random_rollout(self, decisions: int) -> int:
         """Play at least so many random decisions, spread over the games, within one kernel; returns how many."""
         each = -(-int(decisions) // self.num_games)
-        _random_rollout(self._rules, self.states, each)
+        in_parallel(_random_rollout, self.num_games, self._rules, self.states, each, weight=each)
         self.refresh()
         return each * self.num_games
 
@@ -186,10 +205,9 @@ def look(rules, layout, state, out, mask, legal_row):
     observation.write_observation(rules, layout, public, seat, hand, state.dealt[seat], state.discards[seat], out)
     cards, others = engine.legal(rules, public, hand)
     legal_row[0], legal_row[1] = cards, others
-    for card in range(engine.TRUMP):
-        mask[card] = (cards >> card) & 1
-    for other in range(NUM_ACTIONS - engine.TRUMP):
-        mask[engine.TRUMP + other] = (others >> other) & 1
+    mask[:] = False
+    observation.write_cards(cards, mask, 0)
+    observation.write_cards(others, mask, engine.TRUMP)
 
 
 @kernel
@@ -220,36 +238,31 @@ def advance(rules, state, action, skip_forced, reward, last):
         action = engine.nth_legal(cards, others, 0)
 
 
-# The doors to the kernels.
+_NO_ACTION = -1  # only write what the actor sees
+
+# The doors to the kernels: each does the games from ``start`` to ``stop``.
 
 
-@kernel(parallel=True)
-def _start(rules, states, seeds, stride, deals, skip_forced):
-    for i in numba.prange(len(states)):
+@kernel(inline=False)
+def _start(start, stop, rules, states, seeds, stride, deals):
+    for i in range(start, stop):
         engine.start_game(rules[i % len(rules)], states[i], stream(seeds[i], i * stride), deals)
 
 
-@kernel(parallel=True)
-def _look(rules, layouts, states, out, mask, legal, actor, phase):
-    for i in numba.prange(len(states)):
-        kind = i % len(rules)
-        look(rules[kind], layouts[kind], states[i], out[i], mask[i], legal[i])
-        actor[i], phase[i] = states[i].public.actor, states[i].public.phase
-
-
-@kernel(parallel=True)
+@kernel(inline=False)
 def _step(
-    rules, layouts, states, actions, skip_forced, reward, done, ended, last, out, mask, legal, actor, phase
+    start, stop, rules, layouts, states, actions, skip_forced, reward, done, ended, last, out, mask, legal, actor, phase
 ):  # fmt: skip
-    for i in numba.prange(len(states)):
+    for i in range(start, stop):
         kind = i % len(rules)
-        reward[i, :] = 0
-        ended[i], done[i] = advance(rules[kind], states[i], actions[i], skip_forced, reward[i], last[i])
+        if actions[i] != _NO_ACTION:
+            reward[i, :] = 0
+            ended[i], done[i] = advance(rules[kind], states[i], actions[i], skip_forced, reward[i], last[i])
         look(rules[kind], layouts[kind], states[i], out[i], mask[i], legal[i])
         actor[i], phase[i] = states[i].public.actor, states[i].public.phase
 
 
-@kernel
+@kernel(inline=False)
 def _first_illegal(legal, actions):
     for i in range(len(actions)):
         if not engine.is_legal(legal[i, 0], legal[i, 1], actions[i]):
@@ -257,9 +270,9 @@ def _first_illegal(legal, actions):
     return -1
 
 
-@kernel(parallel=True)
-def _observe(rules, layouts, states, seats, out):
-    for i in numba.prange(len(states)):
+@kernel(inline=False)
+def _observe(start, stop, rules, layouts, states, seats, out):
+    for i in range(start, stop):
         kind, seat, state = i % len(rules), seats[i], states[i]
         observation.write_observation(
             rules[kind], layouts[kind], state.public, seat, state.hands[seat], state.dealt[seat], state.discards[seat],
@@ -267,17 +280,33 @@ def _observe(rules, layouts, states, seats, out):
         )  # fmt: skip
 
 
-@kernel(parallel=True)
-def _choose_random(legal, seed, actions):
-    for i in numba.prange(len(actions)):
+@kernel(inline=False)
+def _determinize(start, stop, rules, states, seats, seed, out):
+    for i in range(start, stop):
+        seat, state = seats[i], states[i]
+        out[i].rng = stream(seed, i)
+        sampling.sample_hidden(
+            rules[i % len(rules)],
+            state.public,
+            seat,
+            state.hands[seat],
+            state.dealt[seat],
+            state.discards[seat],
+            out[i],
+        )
+
+
+@kernel(inline=False)
+def _choose_random(start, stop, legal, seed, actions):
+    for i in range(start, stop):
         number = count(legal[i, 0]) + count(legal[i, 1])
         chance = np.int64(stream(seed, i) >> np.uint64(33))
         actions[i] = engine.nth_legal(legal[i, 0], legal[i, 1], (chance * number) >> 31)
 
 
-@kernel(parallel=True)
-def _random_rollout(rules, states, decisions):
-    for i in numba.prange(len(states)):
+@kernel(inline=False)
+def _random_rollout(start, stop, rules, states, decisions):
+    for i in range(start, stop):
         rule, state = rules[i % len(rules)], states[i]
         for _ in range(decisions):
             cards, others = engine.legal(rule, state.public, state.hands[state.public.actor])

@@ -26,6 +26,16 @@ SMALL = Config(
 )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def one_torch_thread(monkeypatch):
+    """The networks are so small that on a busy machine threads wait for each other longer than they work."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    yield
+    torch.set_num_threads(threads)
+
+
 def iterate(run: Run, times: int) -> dict[str, float]:
     rollout = Rollout.like(run.batch, run.config.steps)
     return [ppo.iterate(run, rollout, DealCounts()) for _ in range(times)][-1]
@@ -132,6 +142,7 @@ def test_an_agent_plays_as_the_network_it_was_saved_from(tmp_path):
     run = Run(replace(SMALL, out=str(tmp_path)))
     iterate(run, 3)
     run.save(checkpoint.MODEL)
+    run.save(checkpoint.RESUME)
     batch = VectorGame(run.rules, 64)
     rows = batch.observation, batch.mask
     expected = ppo.as_agent(run).act(*rows, np.random.default_rng(0))
