@@ -7,18 +7,21 @@ different rules.
 
 from collections.abc import Iterator
 
-import numba
 import numpy as np
 
-from agents.expert import VIEW, expert_action
+from agents.expert import expert_action
+from agents.expert_mind import MIND
+from agents.expert_numbers import numbers_of
 from pitch_env.actions import NUM_ACTIONS, PASS, TRUMP
 from pitch_env.cards import ACE, CARD_POINTS, KING, SUIT_MASKS, bit, count, lowest
 from pitch_env.engine import nth_legal
-from pitch_env.kernel import kernel, records
+from pitch_env.kernel import in_parallel, kernel, records
 from pitch_env.observation import RULES_BYTES, layout, read_observation, rules_of
 from pitch_env.rules import Rules, pack
 from pitch_env.scoring import led_suit, power, team_of, trick_winner, trump_power
 from pitch_env.state import NOBODY, PUBLIC, Phase
+
+BLOCKS = 64  # into which a batch is cut: each has its own scratch records
 
 
 class RandomAgent:
@@ -43,12 +46,12 @@ class GreedyAgent:
         """See ``Agent.act``. Raises ValueError where a row has no legal action or no rules."""
         mask = _checked_mask(observation, mask)
         actions = np.zeros(len(mask), np.int64)
+        codes, publics = _as_bytes(observation), records(BLOCKS, PUBLIC)
         for rules, rows in rows_by_rules(observation):
-            out = np.empty(len(rows), np.int64)
-            _greedy_rows(
-                pack(rules), layout(rules), _bytes(observation, rows), mask[rows], records(len(rows), PUBLIC), out
-            )
-            actions[rows] = out
+            in_parallel(
+                _greedy_rows, BLOCKS, pack(rules), layout(rules), codes, mask, rows, publics, actions,
+                weight=-(-len(rows) // BLOCKS),
+            )  # fmt: skip
         return actions
 
 
@@ -61,11 +64,12 @@ class ExpertAgent:
         """See ``Agent.act``. Raises ValueError where a row has no legal action or no rules."""
         mask = _checked_mask(observation, mask)
         actions = np.zeros(len(mask), np.int64)
+        codes, publics, minds = _as_bytes(observation), records(BLOCKS, PUBLIC), records(BLOCKS, MIND)
         for rules, rows in rows_by_rules(observation):
-            out = np.empty(len(rows), np.int64)
-            publics, views = records(len(rows), PUBLIC), records(len(rows), VIEW)
-            _expert_rows(pack(rules), layout(rules), _bytes(observation, rows), mask[rows], publics, views, out)
-            actions[rows] = out
+            in_parallel(
+                _expert_rows, BLOCKS, pack(rules), numbers_of(rules), layout(rules), codes, mask, rows, publics, minds,
+                actions, weight=-(-len(rows) // BLOCKS),
+            )  # fmt: skip
         return actions
 
 
@@ -98,9 +102,9 @@ def rows_by_rules(observation: np.ndarray) -> Iterator[tuple[Rules, np.ndarray]]
         yield rules_of(codes[rows[0]]), rows
 
 
-def _bytes(observation: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """These rows as bytes, which they are in meaning whatever their type."""
-    return np.ascontiguousarray(observation if len(rows) == len(observation) else observation[rows], np.uint8)
+def _as_bytes(observation: np.ndarray) -> np.ndarray:
+    """The observation as uint8, which its values are in meaning whatever their type."""
+    return np.ascontiguousarray(observation, np.uint8)
 
 
 @kernel(inline=True)
@@ -114,26 +118,32 @@ def read_mask(mask):
     return cards, others
 
 
-@kernel(parallel=True)
-def _greedy_rows(rules, layouts, observation, mask, publics, out):
-    for i in numba.prange(len(out)):
-        hand, _, _ = read_observation(rules[0], layouts[0], observation[i], publics[i])
-        cards, others = read_mask(mask[i])
-        out[i] = greedy_action(rules[0], publics[i], hand, cards, others)
+@kernel(inline=False)
+def _greedy_rows(start, stop, rules, layouts, observation, mask, rows, publics, out):
+    for block in range(start, stop):
+        public = publics[block]
+        for i in range(block, len(rows), BLOCKS):
+            row = rows[i]
+            hand, _, _ = read_observation(rules[0], layouts[0], observation[row], public)
+            cards, others = read_mask(mask[row])
+            out[row] = greedy_action(rules[0], public, hand, cards, others)
 
 
-@kernel(parallel=True)
-def _expert_rows(rules, layouts, observation, mask, publics, views, out):
-    for i in numba.prange(len(out)):
-        hand, dealt, discards = read_observation(rules[0], layouts[0], observation[i], publics[i])
-        cards, others = read_mask(mask[i])
-        out[i] = expert_action(rules[0], publics[i], hand, dealt, discards, cards, others, views[i])
+@kernel(inline=False)
+def _expert_rows(start, stop, rules, numbers, layouts, observation, mask, rows, publics, minds, out):
+    for block in range(start, stop):
+        public, mind = publics[block], minds[block]
+        for i in range(block, len(rows), BLOCKS):
+            row = rows[i]
+            hand, _, discards = read_observation(rules[0], layouts[0], observation[row], public)
+            cards, others = read_mask(mask[row])
+            out[row] = expert_action(rules[0], numbers[0], public, hand, discards, cards, others, mind)
 
 
 # Greedy.
 
 
-@kernel
+@kernel(inline=False)
 def greedy_action(rules, public, hand, legal_cards, legal_others):
     """The action of a player who looks at his own high trumps and at the trick on the table.
 
@@ -160,7 +170,7 @@ def greedy_strength(rules, hand, suit):
     return strength if trumps & SUIT_MASKS[suit] else -1.0
 
 
-@kernel
+@kernel(inline=False)
 def greedy_suit(rules, hand):
     """The best suit for trump."""
     best = np.int64(0)
@@ -193,7 +203,7 @@ def greedy_rank(rules, card, trump):
     return np.int64(card) % 13
 
 
-@kernel
+@kernel(inline=False)
 def greedy_extreme(rules, cards, trump, sign):
     """The lowest card of a mask that is not empty (sign 1), or the highest (sign -1)."""
     best = lowest(cards)
@@ -205,7 +215,7 @@ def greedy_extreme(rules, cards, trump, sign):
     return best
 
 
-@kernel
+@kernel(inline=False)
 def greedy_throw(rules, public, hand, legal_cards, legal_others):
     """Exchange and discard the lowest plain cards; keep trumps when exchanging."""
     if public.phase == Phase.EXCHANGE:
@@ -217,7 +227,7 @@ def greedy_throw(rules, public, hand, legal_cards, legal_others):
     return greedy_extreme(rules, legal_cards, trump if trump != NOBODY else greedy_suit(rules, hand), 1)
 
 
-@kernel
+@kernel(inline=False)
 def greedy_play(rules, public, hand, legal_cards):
     """Lead the highest card; take a trick with points in it as cheaply as possible; else play the lowest card."""
     first = public.trick * rules.players
