@@ -39,9 +39,7 @@ class Game:
         _start(self._rules_record, self._states, checked_seed(seed), checked_deals(rules, deals))
 
     def _set_up(self, rules: Rules) -> None:
-        if not isinstance(rules, Rules):
-            raise ValueError(f"rules={rules!r} is not allowed; it is a Rules object such as Rules.preset('auction')")
-        self.rules = rules
+        self.rules = checked_rules(rules)
         self._rules_record = pack(rules)
         self._layout = observation.layout(rules)
         self._width = observation.width(rules)
@@ -362,6 +360,13 @@ class Game:
 _PHASES = tuple(phase.name.lower() for phase in Phase)
 _TO_DO = {"bid": "bid", "trump": "name trump", "exchange": "exchange", "discard": "discard", "play": "play", "over": ""}
 _REFUSED, _APPLIED, _DEAL_OVER = range(3)
+
+
+def checked_rules(rules: Rules) -> Rules:
+    """Rules, or a ValueError for what is none."""
+    if not isinstance(rules, Rules):
+        raise ValueError(f"rules={rules!r} is not allowed; it is a Rules object such as Rules.preset('auction')")
+    return rules
 
 
 def checked_seed(seed: int | None) -> np.uint64:

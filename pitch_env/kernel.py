@@ -32,16 +32,24 @@ NUM_THREADS = int(os.environ.get("PITCH_THREADS", _cores))
 
 config: Any = numba.config  # filled in at run time, so type checkers cannot know it
 
-_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n#]*)|import\s+([^\n#]*))", re.MULTILINE)
+_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([^\n]*))", re.MULTILINE)
 
 
 def _imported_files(file: Path, source: str) -> Iterator[Path]:
     """The files that a source imports from its own folder or from a package beside it."""
+    source = re.sub(r"#[^\n]*|\\\n", " ", source)  # without comments, each statement on a line
     for package, names, modules in _IMPORT.findall(source):
-        dotted = [f"{package}.{name}" for name in re.findall(r"\w+", names)] + [package] if package else []
-        for module in dotted + re.findall(r"[\w.]+", modules):
-            path = module.strip(".").replace(".", "/") + ".py"
-            yield from (place / path for place in (file.parent, file.parent.parent))
+        for name in re.findall(r"\w+", names):
+            found = list(_files_of(file, f"{package}.{name}"))
+            yield from found or _files_of(file, package)  # a module, or a name in one
+        for module in re.findall(r"[\w.]+", modules):
+            yield from _files_of(file, module)
+
+
+def _files_of(file: Path, module: str) -> Iterator[Path]:
+    path = module.strip(".").replace(".", "/")
+    for place in (file.parent, file.parent.parent):
+        yield from (found for found in (place / f"{path}.py", place / path / "__init__.py") if path and found.is_file())
 
 
 @functools.cache
@@ -50,7 +58,7 @@ def source_hash(file: Path) -> str:
     files, new = {}, [file, Path(__file__).resolve()]
     while new:
         here = new.pop()
-        if here not in files and here.is_file():
+        if here not in files:
             files[here] = here.read_text()
             new += _imported_files(here, files[here])
     digest = hashlib.sha256()
@@ -64,9 +72,9 @@ def _candidate_roots(folder: Path) -> list[Path]:
     if config.CACHE_DIR:
         return [Path(config.CACHE_DIR) / "pitch-env"]
     if sys.platform == "win32":
-        home = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+        home = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     else:
-        home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return [folder / "__pycache__", home / "pitch-env"]
 
 
@@ -121,6 +129,13 @@ class _CacheImpl(CompileResultCacheImpl):
 
 class _Cache(FunctionCache):
     _impl_class = _CacheImpl
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(signature, target_context)
+        except Exception:  # an entry that was cut off or scribbled over may fail in any way: compile anew
+            self.flush()
+            return None
 
 
 def kernel(function: Callable | None = None, *, parallel: bool = False, inline: bool = True) -> Any:

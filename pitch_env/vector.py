@@ -9,7 +9,7 @@ from pitch_env import engine, observation, sampling
 from pitch_env.actions import NUM_ACTIONS, action_text
 from pitch_env.cards import count
 from pitch_env.chance import next_random, stream
-from pitch_env.game import Game, IllegalAction, checked_deals, checked_seed
+from pitch_env.game import Game, IllegalAction, checked_deals, checked_rules, checked_seed
 from pitch_env.kernel import in_parallel, kernel, records
 from pitch_env.observation import LAYOUT, layout
 from pitch_env.rules import RULES, Rules, pack
@@ -54,6 +54,8 @@ class VectorGame:
         self.rules = (rules,) if isinstance(rules, Rules) else tuple(rules)
         if not self.rules:
             raise ValueError("rules=[] is not allowed; it is a Rules object or a list of at least one")
+        for each in self.rules:
+            checked_rules(each)
         if isinstance(num_games, bool) or not isinstance(num_games, int | np.integer) or num_games < 1:
             raise ValueError(f"num_games={num_games!r} is not allowed; it is a whole number from 1")
         self.num_games = int(num_games)
@@ -84,7 +86,7 @@ class VectorGame:
         if isinstance(seed, np.ndarray | list | tuple):
             if len(seed) != self.num_games:
                 raise ValueError(f"{len(seed)} seeds are not allowed; {self.num_games} games need one each")
-            seeds, stride = np.array([checked_seed(int(each)) for each in seed], np.uint64), 0
+            seeds, stride = np.array([checked_seed(each) for each in seed], np.uint64), 0
         else:
             seeds, stride = np.full(self.num_games, checked_seed(seed), np.uint64), 1
         in_parallel(_start, self.num_games, self._rules, self.states, seeds, stride, self._deals)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -113,8 +114,7 @@ def test_an_agent_can_be_played_against_itself(capsys):
     ],
 )
 def test_a_wrong_command_is_refused_with_one_line_that_says_why(arguments, status, says, capsys):
-    try:
-        assert cli.main(arguments) == status
-    except SystemExit as stop:
-        assert stop.code == status
+    with pytest.raises(SystemExit) as stop:
+        sys.exit(cli.main(arguments))
+    assert stop.value.code == status
     assert says in capsys.readouterr().err

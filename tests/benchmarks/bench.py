@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -249,13 +250,14 @@ def as_markdown(table: list[tuple[str, ...]]) -> str:
     head = ("what", "auction, 4 players", "oklahoma, 4 players", "floor", "times the fastest rival")
     lines = [" | ".join(("", *row, "")).strip() for row in (head, ("---",) * len(head), *table)]
     today = datetime.date.today().isoformat()
-    return (
-        f"# Benchmarks\n\nMeasured on {today} by `make bench` on {processor()} with Python {platform.python_version()}, "
-        f"NumPy {np.__version__}, Numba {numba.__version__}. Decisions (or steps, or deals) a second, medians of "
-        f"{REPEATS} runs, each\nrow in a process of its own pinned to one core where it does not say otherwise. Rivals "
-        f"are driven from Python in the\nsame run: batches and `Game` are compared with the fastest of OpenSpiel's, "
-        f"the AEC loop with PettingZoo's hold'em.\n\n" + "\n".join(lines) + "\n"
+    text = (
+        f"Measured on {today} by `make bench` on {processor()} with Python {platform.python_version()}, NumPy "
+        f"{np.__version__}, Numba {numba.__version__}. Decisions (or steps, or deals) a second, medians of {REPEATS} "
+        f"runs, each row in a process of its own, pinned to one core where it does not say otherwise. Rivals are "
+        f"driven from Python in the same run: batches and `Game` are compared with the fastest of OpenSpiel's, the AEC "
+        f"loop with PettingZoo's hold'em."
     )
+    return f"# Benchmarks\n\n{textwrap.fill(text, 120)}\n\n" + "\n".join(lines) + "\n"
 
 
 def main() -> None:
