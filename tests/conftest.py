@@ -1,10 +1,7 @@
 """Settings of all tests: Hypothesis tries the same examples in every run; PITCH_EXAMPLES=10 tries ten times as many."""
 
 import os
-from collections.abc import Iterator
 
-import numba
-import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -16,12 +13,3 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("pitch")
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """For batches so small that on a busy machine threads wait for each other longer than they work."""
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(threads)

@@ -1,18 +1,23 @@
 """``VectorGame`` against ``Game``, row by row and step by step."""
 
+import os
 import random
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
-from strategies import VARIANTS, random_rules
+from lockstep import assert_consistent
+from strategies import VARIANTS, chi_square, random_rules
 
+import pitch_env.kernel
 from pitch_env import Game, IllegalAction, Rules, VectorGame
+from pitch_env.cards import cards_in, mask_of
 from pitch_env.observation import width
 from pitch_env.state import Phase
-
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 SETS: dict[str, list[Rules]] = {
     **{name: [VARIANTS[name]] for name in ("money-4", "auction-7", "pairs", "oklahoma", "oklahoma-6", "tiny")},
@@ -268,25 +273,124 @@ def test_states_may_be_written_by_hand() -> None:
     assert (batch.states == other.states).all()
 
 
-def play(threads: int) -> bytes:
-    numba.set_num_threads(threads)
-    batch = VectorGame(SETS["all variants"], 200, seed=5, deals=2, skip_forced=True)
+def play(threads: int, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What a batch large enough for several threads goes through."""
+    monkeypatch.setattr(pitch_env.kernel, "NUM_THREADS", threads)
+    batch = VectorGame(SETS["all variants"], 2500, seed=5, deals=2, skip_forced=True)
     rng, seen = np.random.default_rng(0), []
-    for _ in range(60):
+    for _ in range(30):
         batch.step(batch.random_actions(rng))
         seen.append(everything(batch))
-    batch.random_rollout(20_000)
-    seen.append(everything(batch) + batch.observe(0).tobytes())
-    return b"".join(seen)
+    batch.random_rollout(50_000)
+    batch.refresh()
+    return [*seen, everything(batch), batch.observe(0).tobytes(), everything(batch.determinize(1, 7))]
 
 
-@pytest.mark.skipif(numba.get_num_threads() < 2, reason="there is one core")
-def test_the_same_with_any_number_of_threads() -> None:
-    threads = numba.get_num_threads()
-    try:
-        assert play(1) == play(2)
-    finally:
-        numba.set_num_threads(threads)
+def test_the_same_with_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = play(1, monkeypatch)
+    for threads in (2, 3, 5):
+        assert play(threads, monkeypatch) == alone
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 1023, 1024, 5000])
+@pytest.mark.parametrize("threads", [1, 2, 3, 64])
+@pytest.mark.parametrize("weight", [1, 100, 10**6])
+def test_parts_cover_everything_once(count: int, threads: int, weight: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pitch_env.kernel, "NUM_THREADS", threads)
+    touched = np.zeros(count, np.int64)
+
+    def door(start: int, stop: int, out: np.ndarray) -> None:
+        out[start:stop] += 1
+
+    pitch_env.kernel.in_parallel(door, count, touched, weight=weight)
+    assert (touched == 1).all()
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pitch_env.kernel, "NUM_THREADS", 2)
+
+    def door(start: int, stop: int) -> None:
+        if start > 0:
+            raise ArithmeticError("in the other thread")
+
+    with pytest.raises(ArithmeticError, match="in the other thread"):
+        pitch_env.kernel.in_parallel(door, 4096)
+
+
+def test_batches_in_threads_of_the_user() -> None:
+    """Two batches stepped at the same time come to what they come to one after the other."""
+
+    def run(seed: int) -> bytes:
+        batch, rng = VectorGame(SETS["all variants"], 1500, seed=seed), np.random.default_rng(seed)
+        for _ in range(30):
+            batch.step(batch.random_actions(rng))
+        return everything(batch)
+
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(run, range(3)))
+    assert together == [run(seed) for seed in range(3)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_can_go_on() -> None:
+    batch, rng = VectorGame(VARIANTS["auction-4"], 3000, seed=5), np.random.default_rng(0)
+    batch.step(batch.random_actions(rng))
+    child = os.fork()
+    if child == 0:
+        batch.step(batch.random_actions(rng))
+        os._exit(0)
+    for _ in range(600):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        raise AssertionError("the child hangs")
+    assert status == 0
+
+
+# Hidden cards.
+
+
+def test_determinize() -> None:
+    """Each row as ``Game.determinize``: what its seat sees stays, all else is drawn anew (more in test_sampling)."""
+    batch, rng = VectorGame(SETS["all variants"], 90, seed=5, deals=2), np.random.default_rng(0)
+    players = np.array([batch.rules[row % len(batch.rules)].players for row in range(90)])
+    for _ in range(40):
+        batch.step(batch.random_actions(rng))
+    for seats in (rng.integers(0, players), batch.actor, 1):
+        before = everything(batch)
+        drawn = batch.determinize(seats, 3)
+        assert everything(batch) == before
+        assert (drawn.observe(seats) == batch.observe(seats)).all()
+        assert (drawn.states["public"] == batch.states["public"]).all()
+        assert (drawn.states["rng"] != batch.states["rng"]).all()
+        assert len(np.unique(drawn.states["rng"])) == 90
+        for row, seat in enumerate(np.broadcast_to(seats, 90)):
+            game = drawn.game(row)
+            assert_row(drawn, row, game)
+            assert_consistent(game)
+            assert game.infoset(int(seat)) == batch.game(row).infoset(int(seat))
+        assert everything(batch.determinize(seats, 3)) == everything(drawn)
+        assert everything(batch.determinize(seats, np.random.default_rng(3))) == everything(drawn)
+        assert everything(batch.determinize(seats, 4)) != everything(drawn)
+        assert everything(batch.determinize(seats)) != everything(batch.determinize(seats))
+    assert (drawn.states["hands"] != batch.states["hands"]).any()
+    with pytest.raises(ValueError, match=r"(?s)seats=.* is not allowed"):
+        batch.determinize(8)
+
+
+def test_determinize_is_uniform_over_rows() -> None:
+    """Rows that are the same game get deals of their own."""
+    rules = VARIANTS["tiny"]
+    batch = VectorGame(rules, 6000, seed=np.full(6000, 4))
+    drawn = batch.determinize(0, 1)
+    other = [mask_of(pair) for pair in combinations(set(rules.deck) - set(cards_in(batch.states["hands"][0, 0])), 2)]
+    counts = Counter(drawn.states["hands"][:, 1].tolist())
+    assert abs(chi_square(counts, dict.fromkeys(other, 1))) < 4
 
 
 def test_random_actions_are_uniform() -> None:
