@@ -239,7 +239,7 @@ class Game:
     def legal_mask(self) -> np.ndarray:
         """The same as bool [71]."""
         mask = np.zeros(NUM_ACTIONS, bool)
-        mask[self.legal_ids()] = True
+        _look(self._rules_record, self._states, mask)
         return mask
 
     def apply(self, action: str | int) -> None:
@@ -440,9 +440,18 @@ def _legal(rules, states):
 
 
 @kernel(inline=False)
+def _look(rules, states, mask):
+    """Write what the actor may do into ``mask``, zeros [71]; returns his seat, or NOBODY, and the finished deals."""
+    cards, others = _legal(rules, states)
+    observation.write_cards(cards, mask, 0)
+    observation.write_cards(others, mask, TRUMP)
+    return states[0].public.actor, states[0].public.deals
+
+
+@kernel(inline=False)
 def _apply(rules, states, action):
     rule, state = rules[0], states[0]
-    cards, others = engine.legal(rule, state.public, state.hands[max(np.int64(state.public.actor), 0)])
+    cards, others = _legal(rules, states)
     if not engine.is_legal(cards, others, action):
         return _REFUSED
     engine.apply(rule, state, action)

@@ -32,10 +32,8 @@ from gymnasium.error import ResetNeeded
 from pettingzoo.utils.env import AECEnv, AECIterable  # type: ignore[import-untyped]
 
 from pitch_env import observation, render
-from pitch_env.actions import NUM_ACTIONS, TRUMP
-from pitch_env.engine import legal
-from pitch_env.game import Game, _observe, checked_seed
-from pitch_env.kernel import kernel
+from pitch_env.actions import NUM_ACTIONS
+from pitch_env.game import Game, _look, _observe, checked_seed
 from pitch_env.money import settle
 from pitch_env.rules import Rules
 
@@ -352,18 +350,6 @@ REWARDS: dict[str, Callable[[Game], list[float]]] = {
     "win": _win,
     "money": _money,
 }
-
-
-@kernel
-def _look(rules, states, mask):
-    """Write what the actor may do into ``mask`` (int8 [71]); returns his seat, or NOBODY, and the finished deals."""
-    state = states[0]
-    cards, others = legal(rules[0], state.public, state.hands[max(np.int64(state.public.actor), 0)])
-    for card in range(TRUMP):
-        mask[card] = (cards >> card) & 1
-    for other in range(NUM_ACTIONS - TRUMP):
-        mask[TRUMP + other] = (others >> other) & 1
-    return state.public.actor, state.public.deals
 
 
 if hasattr(pettingzoo, "register") and "pitch-v0" not in pettingzoo.aec_registry:  # PettingZoo writes -v0 for _v0
