@@ -243,6 +243,69 @@ def test_seeds_keep_their_games() -> None:
     assert " ".join(game.widow[:6]) == "7D 4S QD AD AS 9D"
 
 
+# The end of a game (rules.md, 7): scores before, and who wins after a deal in which seat 0 is the pitcher.
+
+SPADES, HEARTS = "AS KS QS JS TS 9H", "AH KH QH JH TH 9S"
+OTHERS = ["2C 3C 4C 5C 6C 7C", "2D 3D 4D 5D 6D 7D"]
+MADE, SET = "4 AS", "2 pass pass pass 9H"  # seat 0 wins all four points; or seat 1 does, and seat 0 loses 2
+
+ENDINGS = [
+    ("pitcher", "pitcher", MADE, [3, 0, 0, 0], 0),
+    ("pitcher", "pitcher", MADE, [2, 0, 0, 0], None),
+    ("pitcher", "pitcher", MADE, [2, 9, 0, 0], None),  # seat 1 has enough, and was not the pitcher
+    ("pitcher", "pitcher", MADE, [3, 9, 0, 0], 0),  # the winner has less than a loser
+    ("pitcher", "pitcher", SET, [9, 3, 0, 0], 0),
+    ("maker", "pitcher", SET, [9, 3, 0, 0], None),
+    ("maker", "pitcher", MADE, [3, 9, 0, 0], 0),
+    ("any", "pitcher", MADE, [3, 12, 0, 0], 0),
+    ("any", "pitcher", MADE, [3, 7, 0, 0], 0),
+    ("any", "pitcher", MADE, [0, 8, 9, 0], 2),
+    ("any", "pitcher", MADE, [0, 9, 9, 8], None),
+    ("any", "pitcher", SET, [1, 3, 0, 0], 1),
+    ("any", "pitcher", SET, [9, 6, 0, 0], 0),
+    ("any", "highest", MADE, [3, 12, 0, 0], 1),
+    ("any", "highest", MADE, [3, 7, 0, 0], None),
+    ("any", "highest", MADE, [4, 7, 0, 0], 0),
+    ("any", "highest", SET, [9, 6, 0, 0], 1),
+]
+
+
+@pytest.mark.parametrize(("winner", "both_out", "actions", "scores", "expected"), ENDINGS)
+def test_who_wins_the_game(winner: str, both_out: str, actions: str, scores: list[int], expected: int | None) -> None:
+    rules = Rules.preset("auction", winner=winner, both_out=both_out)
+    hands = [hand.split() for hand in (SPADES, HEARTS, *OTHERS)]
+    game = Game.from_deal(rules, hands, dealer=3, scores=scores, deals=2)
+    for action in actions.split():
+        game.apply(action)
+    while game.deals_played == 0:
+        game.apply(game.legal()[-1])
+    result = game.last_deal
+    assert result is not None
+    assert result.score_change == ([4, 0, 0, 0] if result.made else [-2, 4, 0, 0])
+    assert game.scores == [before + change for before, change in zip(scores, result.score_change, strict=True)]
+    assert game.winner == expected
+    assert (game.phase == "over") == (expected is not None)
+
+
+def test_a_moon() -> None:
+    """Made with all four points and all tricks; not without the jack, or with one trick lost."""
+    rules = Rules.preset("money")
+    for swap, made in ((None, True), (("JS", "8S"), False), (("9S", "9H"), False)):
+        own = ["AS", "KS", "QS", "JS", "TS", "9S"]
+        others = ["AH", "KH", "QH", "JH", "TH", "9H"]
+        if swap:
+            own[own.index(swap[0])] = swap[1]
+            if swap[1] in others:
+                others[others.index(swap[1])] = swap[0]
+        game = Game.from_deal(rules, [own, others, *(hand.split() for hand in OTHERS)], dealer=3)
+        game.apply("moon")
+        while game.actor is not None:
+            game.apply(next(card for card in ("AS", "KS", "AH", "9H", game.legal()[-1]) if card in game.legal()))
+        assert game.last_deal is not None
+        assert (game.last_deal.bid, game.last_deal.made, game.last_deal.moon) == ("moon", made, made)
+        assert game.last_deal.score_change[0] == (4 if made else -4)
+
+
 def test_max_points_of_the_presets() -> None:
     points = {name: Rules.preset(name).max_points for name in Rules.presets()}
     assert points == {"money": 4, "auction": 4, "auction_pairs": 4, "oklahoma": 7}
