@@ -15,7 +15,7 @@ from agents.expert_numbers import MOST_POINTS, NUM_FEATURES, Feature
 from pitch_env.actions import MOON_CALL, PASS, TRUMP
 from pitch_env.cards import ACE, CARD_POINTS, HIGH_JOKER, JACK, SUIT_MASKS, TEN, THREE, bit, count, lowest, suit_of
 from pitch_env.kernel import kernel
-from pitch_env.rules import Auction
+from pitch_env.rules import NO_TARGET, Auction
 from pitch_env.scoring import team_of, trump_power
 from pitch_env.state import NOBODY, Phase
 
@@ -127,11 +127,19 @@ def expected_points(numbers, score):
     return total
 
 
+@kernel
+def goes_out(rules, public, team, bid):
+    """Whether a team that makes a bid wins the game with it, as far as its own score tells."""
+    return rules.target != NO_TARGET and public.scores[team] + bid >= rules.target
+
+
 @kernel(inline=False)
-def bid_value(rules, numbers, score, bid):
+def bid_value(rules, numbers, public, score, bid):
     """What pitching at a bid brings: the points if it is made, the bid lost if not, and the others' points."""
     made = chance_to_win(numbers, score, bid)
     value = bid * made - bid * (1.0 - made)
+    if goes_out(rules, public, team_of(rules, public.actor), bid):
+        value += numbers.going_out * made
     for points in range(bid + 1, MOST_POINTS + 1):
         value += chance_to_win(numbers, score, points)
     others = max(numbers.deal_points - expected_points(numbers, score), 0.0)
@@ -147,6 +155,8 @@ def pass_value(rules, numbers, public, score):
             value += numbers.passing_partner
         else:
             value += numbers.passing_bid * min(np.int64(public.bid), 6)
+            if goes_out(rules, public, team_of(rules, public.pitcher), np.int64(public.bid)):
+                value -= numbers.going_out / rules.teams
     return value + numbers.passing_passed * count(np.int64(public.passed))
 
 
@@ -167,10 +177,10 @@ def choose_call(rules, numbers, public, hand, legal_others, mind):
         return np.int64(PASS) if calls & 1 else np.int64(PASS + MOON_CALL)
     bid = lowest(bids)
     floor = pass_value(rules, numbers, public, mind.score) if calls & 1 else -1e9
-    if bid_value(rules, numbers, mind.score, bid) <= floor + numbers.bid_margin:
+    if bid_value(rules, numbers, public, mind.score, bid) <= floor + numbers.bid_margin:
         return np.int64(PASS)
     if rules.auction == Auction.ONCE and public.actor != public.dealer:
         for more in range(bid + 1, rules.max_bid + 1):
-            if (bids >> more) & 1 and bid_value(rules, numbers, mind.score, more) > floor + numbers.jump_margin:
+            if (bids >> more) & 1 and bid_value(rules, numbers, public, mind.score, more) > floor + numbers.jump_margin:
                 bid = np.int64(more)
     return PASS + bid

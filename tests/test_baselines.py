@@ -242,3 +242,15 @@ def test_trumps_are_kept_when_discarding():
         for seat in range(4):
             kept, thrown = (mask_of(map(parse_card, cards)) for cards in (game.hand(seat), game.discards(seat)))
             assert not thrown & trumps or not kept & ~trumps
+
+
+def test_the_score_matters_when_a_bid_would_win_the_game():
+    hands = ["QS TS 4H 5D 3H 7C", "9C TC 4D 6D 2H TH", "3C 4C 8D 9D 6H 7H", "KC QC TD JD 8H QH"]
+    deal = [hand.split() for hand in hands]
+    calls = {}
+    for scores in ([0, 0, 0, 0], [0, 0, 0, 5], [5, 0, 0, 0]):
+        game = Game.from_deal(Rules.preset("auction"), deal, dealer=0, scores=scores)
+        for action in ("pass", "pass", "2"):
+            game.apply(action)
+        calls[tuple(scores)] = choice(game)
+    assert calls == {(0, 0, 0, 0): "pass", (0, 0, 0, 5): "2", (5, 0, 0, 0): "2"}
