@@ -11,7 +11,8 @@ from agents.expert_bids import best_suit, choose_call
 from agents.expert_mind import study
 from agents.expert_play import choose_play, choose_throw
 from pitch_env.actions import TRUMP
-from pitch_env.cards import SUIT_MASKS
+from pitch_env.cards import SUIT_MASKS, count
+from pitch_env.engine import nth_legal
 from pitch_env.kernel import kernel
 from pitch_env.state import NOBODY, Phase
 
@@ -29,6 +30,8 @@ def expert_action(rules, numbers, public, hand, discards, legal_cards, legal_oth
         legal_cards, legal_others: as ``engine.legal`` gives them; not both empty.
         mind: a ``MIND`` record to think in; what it held does not matter.
     """
+    if count(legal_cards) + count(legal_others) == 1:
+        return nth_legal(legal_cards, legal_others, 0)
     if public.phase == Phase.BID:
         return choose_call(rules, numbers, public, hand, legal_others, mind)
     if public.phase == Phase.TRUMP:

@@ -67,9 +67,7 @@ def study(rules, numbers, public, hand, discards, trump, mind):
     me = np.int64(public.actor)
     mind.me, mind.team, mind.hand, mind.trump = me, team_of(rules, me), hand, trump
     mind.trumps = rules.trumps[trump]
-    deck = np.int64(0)
-    for i in range(rules.deck_size):
-        deck |= bit(rules.deck[i])
+    deck = rules.trumps[0] | rules.trumps[1] | rules.trumps[2] | rules.trumps[3]  # every card is a trump of some suit
     mind.unseen = deck & ~(public.played | hand | discards)
     mind.num_unseen = count(mind.unseen)
     mind.num_trumps = count(mind.unseen & mind.trumps)
