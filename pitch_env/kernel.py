@@ -9,6 +9,7 @@ source file that a kernel could be built from, those that its file imports: a st
 lies somewhere else.
 """
 
+import contextlib
 import functools
 import hashlib
 import itertools
@@ -17,7 +18,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def _imported_files(file: Path, source: str) -> Iterator[Path]:
 def _files_of(file: Path, module: str) -> Iterator[Path]:
     path = module.strip(".").replace(".", "/")
     for place in (file.parent, file.parent.parent):
-        yield from (found for found in (place / f"{path}.py", place / path / "__init__.py") if path and found.is_file())
+        names = (place / f"{path}.py", place / path / "__init__.py") if path else (place / "__init__.py",)
+        yield from (name for name in names if name.is_file())
 
 
 @functools.cache
@@ -94,11 +96,17 @@ def cache_folder(file: Path) -> Path | None:
     for root in _candidate_roots(file.parent):
         place = root / f"{name}-{source_hash(file)}"
         if _writable(place):
-            for other in root.glob(f"{name}-*"):  # of other sources: nothing reads it but an older version, if at all
-                if other != place and other.stat().st_mtime < place.stat().st_mtime - 86400:
-                    shutil.rmtree(other, ignore_errors=True)
+            _remove_old(root.glob(f"{name}-*"), place)
             return place
     return None
+
+
+def _remove_old(folders: Iterable[Path], kept: Path) -> None:
+    """Remove caches of other sources that have not been made in the last day, and so are in nobody's use."""
+    with contextlib.suppress(OSError):  # another process may be doing the same
+        for folder in folders:
+            if folder != kept and folder.stat().st_mtime < kept.stat().st_mtime - 86400:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Locator(_CacheLocator):
@@ -134,8 +142,13 @@ class _Cache(FunctionCache):
         try:
             return super().load_overload(signature, target_context)
         except Exception:  # an entry that was cut off or scribbled over may fail in any way: compile anew
-            self.flush()
+            with contextlib.suppress(OSError):
+                self.flush()
             return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk: what is compiled runs all the same
+            super().save_overload(signature, data)
 
 
 def kernel(function: Callable | None = None, *, parallel: bool = False, inline: bool = True) -> Any:
@@ -145,9 +158,11 @@ def kernel(function: Callable | None = None, *, parallel: bool = False, inline: 
     """
     if function is None:
         return functools.partial(kernel, parallel=parallel, inline=inline)
+    if config.DISABLE_JIT:
+        return np.errstate(over="ignore")(function)  # unsigned numbers turn over, as the generator wants them to
     compiled: Any = numba.njit(nogil=True, error_model="numpy", parallel=parallel, forceinline=inline)(function)
     file = Path(function.__code__.co_filename).resolve()
-    if not config.DISABLE_JIT and file.is_file() and cache_folder(file):
+    if file.is_file() and cache_folder(file):
         compiled._cache = _Cache(function)
     return compiled
 

@@ -112,7 +112,7 @@ class Rules:
         Raises:
             ValueError: names the field, its value and what is allowed; for an unknown name the nearest right one.
         """
-        if name not in _PRESETS:
+        if not isinstance(name, str) or name not in _PRESETS:
             raise ValueError(f"no preset {name!r}; {_nearest(name, _PRESETS)}the presets are {', '.join(_PRESETS)}")
         _refuse_unknown_fields(overrides)
         types = {field.name: field for field in dataclasses.fields(cls)}
@@ -127,6 +127,8 @@ class Rules:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Rules":
         """Rules from ``to_dict()``, or from some fields and a ``"preset"`` that gives the others."""
+        if not isinstance(fields, Mapping):
+            raise ValueError(f"rules={fields!r} is not allowed; they are a mapping of fields to values")
         fields = dict(fields)
         if "preset" in fields:
             return cls.preset(fields.pop("preset"), **fields)

@@ -72,7 +72,11 @@ STATE = np.dtype(
         ("hands", "<i8", (MAX_PLAYERS,)),  # masks
         ("dealt", "<i8", (MAX_PLAYERS,)),  # masks of the hands as dealt
         ("discards", "<i8", (MAX_PLAYERS,)),  # masks of what each seat put away, exchanged or discarded
-        ("deck", "i1", (NUM_CARDS,)),  # the cards not dealt, the widow, from its top; the first are drawn first
+        (
+            "deck",
+            "i1",
+            (NUM_CARDS + 2,),
+        ),  # (so that the record has no gaps) the cards not dealt, the widow, from its top; the first are drawn first
         ("public", PUBLIC),
     ],
     align=True,
