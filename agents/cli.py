@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from agents.agent import load
-from agents.evaluation import report, round_robin, table, write_json
+from agents.evaluation import print_table, report, round_robin, write_json
 from pitch_env import Rules
 
 
@@ -46,8 +46,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 def evaluate(options: argparse.Namespace) -> None:
     """Play the matches, print a table, and write JSON if that is wanted."""
-    import rich
-
     rules = Rules.preset(options.rules, **options.rule_options)
     agents = [load(name) for name in options.agents]
     if len(agents) == 1:
@@ -56,7 +54,7 @@ def evaluate(options: argparse.Namespace) -> None:
         if any(agent.name == other.name for other in agents[:index]):
             agent.name = f"{agent.name}#{index + 1}"
     matches = list(round_robin(rules, agents, options.deals, options.seed))
-    rich.print(table(matches, f"{options.rules}, {options.deals:,} deals, seed {options.seed}"))
+    print_table(matches, f"{options.rules}, {options.deals:,} deals, seed {options.seed}")
     if options.json is not None:
         write_json(options.json, report(rules, matches, options.seed, agents))
 

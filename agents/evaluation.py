@@ -170,8 +170,9 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     replace_atomically(path, json.dumps(content, indent=1).encode() + b"\n")
 
 
-def table(matches: list[Match], title: str = "") -> Any:
-    """Matches as a table for ``rich.print``."""
+def print_table(matches: list[Match], title: str = "") -> None:
+    """Print matches as a table."""
+    from rich.console import Console
     from rich.table import Table
 
     grid = Table(title=title, title_justify="left")
@@ -187,4 +188,5 @@ def table(matches: list[Match], title: str = "") -> Any:
             f"{match.deals:,}", f"{match.pitched:.0%}", f"{match.made:.0%}",
             "  ".join(f"{count.bid}: {count.made}/{count.deals}" for count in match.bids), style=style,
         )  # fmt: skip
-    return grid
+    console = Console()
+    Console(width=console.width if console.is_terminal else 120).print(grid)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from agents import checkpoint
 from agents.agent import load
-from agents.evaluation import Match, duplicate_match, report, table, write_json
+from agents.evaluation import Match, duplicate_match, print_table, report, write_json
 from agents.losses import approximate_kl, clipped_policy_loss, entropy, explained_variance, log_policy
 from agents.networks import PolicyValueNetwork
 from agents.returns import gae, relative
@@ -305,11 +305,9 @@ def progress_line(run: Run, measured: dict[str, float], matches: list[Match]) ->
 
 def final_match(run: Run, baselines: list) -> list[Match]:
     """The duplicate match at the end, printed and written to ``evaluation.json``."""
-    import rich
-
     agent = checkpoint.load_agent(Path(run.config.out))
     matches = [duplicate_match(run.rules, agent, each, run.config.final_deals, run.config.seed) for each in baselines]
-    rich.print(table(matches, f"points per deal after {run.decisions:,} decisions in {run.seconds / 60:.1f} minutes"))
+    print_table(matches, f"points per deal after {run.decisions:,} decisions in {run.seconds / 60:.1f} minutes")
     content = report(run.rules, matches, run.config.seed, [agent, *baselines])
     content |= {"decisions": run.decisions, "seconds": round(run.seconds, 1)}
     write_json(Path(run.config.out) / "evaluation.json", content)

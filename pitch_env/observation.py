@@ -412,7 +412,10 @@ def read_counts(rules, at, observation, public):
 
 
 def infoset(rules: Rules, public: Any, seat: int, hand: int, dealt: int, discards: int) -> str:
-    """All that ``seat`` knows, as text: equal for two situations exactly when they cannot be told apart."""
+    """All that ``seat`` knows (rules.md, 11), as text: equal for two situations exactly when they cannot be told apart.
+
+    Which of the cards that he put away were exchanged and which discarded is not part of it.
+    """
 
     def seats(name: str) -> str:
         return ",".join(str(value) for value in public[name][: rules.players])

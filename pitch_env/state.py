@@ -72,11 +72,8 @@ STATE = np.dtype(
         ("hands", "<i8", (MAX_PLAYERS,)),  # masks
         ("dealt", "<i8", (MAX_PLAYERS,)),  # masks of the hands as dealt
         ("discards", "<i8", (MAX_PLAYERS,)),  # masks of what each seat put away, exchanged or discarded
-        (
-            "deck",
-            "i1",
-            (NUM_CARDS + 2,),
-        ),  # (so that the record has no gaps) the cards not dealt, the widow, from its top; the first are drawn first
+        ("deck", "i1", (NUM_CARDS,)),  # the cards not dealt, the widow, from its top; the first are drawn first
+        ("unused", "u1", (2,)),  # no gap in memory, so that equal games are equal bytes
         ("public", PUBLIC),
     ],
     align=True,

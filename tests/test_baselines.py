@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import VARIANTS, any_rules
 
 from agents import load
 from agents.baselines import BASELINES, rows_by_rules
@@ -12,7 +13,6 @@ from pitch_env import Game, Rules, VectorGame
 from pitch_env.actions import action_text
 from pitch_env.cards import mask_of, parse_card
 from pitch_env.rules import pack
-from tests.strategies import VARIANTS, any_rules
 
 PRESETS = {
     "money": Rules.preset("money"),
