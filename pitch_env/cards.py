@@ -30,19 +30,19 @@ CARD_POINTS = np.array([{"T": 10, "A": 4, "K": 3, "Q": 2, "J": 1}.get(text[0], 0
 CARD_POINTS[[HIGH_JOKER, LOW_JOKER]] = 0
 
 
-@kernel(inline=True)
+@kernel
 def bit(card):
     """The mask of one card."""
     return np.int64(1) << np.int64(card)
 
 
-@kernel(inline=True)
+@kernel
 def suit_of(card):
     """The printed suit, 0..3; 4 for a joker."""
     return np.int64(card) // 13
 
 
-@kernel(inline=True)
+@kernel
 def count(mask):
     """How many cards a mask holds."""
     # The parallel sum of bits in pairs, fours and bytes; LLVM knows it for what it is and emits one popcount.
@@ -54,13 +54,13 @@ def count(mask):
     return (mask + (mask >> 32)) & 0x7F
 
 
-@kernel(inline=True)
+@kernel
 def lowest(mask):
     """The lowest card id of a mask that is not empty."""
     return count((mask & -mask) - 1)
 
 
-@kernel(inline=True)
+@kernel
 def nth(mask, n):
     """The n-th lowest card id of a mask, counted from 0."""
     for _ in range(n):

@@ -14,28 +14,28 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S11, _S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (11, 27, 30, 31, 32))
 
 
-@kernel(inline=True)
+@kernel
 def mix(z):
     z = (z ^ (z >> _S30)) * _MIX_1
     z = (z ^ (z >> _S27)) * _MIX_2
     return z ^ (z >> _S31)
 
 
-@kernel(inline=True)
+@kernel
 def next_random(state, n):
     """A random integer below n, which is at most 64 (the bias is below 2**-26)."""
     state.rng = state.rng + _GOLDEN
     return np.int64(((mix(state.rng) >> _S32) * np.uint64(n)) >> _S32)
 
 
-@kernel(inline=True)
+@kernel
 def next_uniform(state):
     """A random float in [0, 1)."""
     state.rng = state.rng + _GOLDEN
     return np.float64(mix(state.rng) >> _S11) * 2.0**-53
 
 
-@kernel(inline=True)
+@kernel
 def stream(seed, index):
     """The generator of game ``index`` among the games of one seed."""
     return mix(mix(np.uint64(seed) + _GOLDEN) + np.uint64(index) * _GOLDEN)

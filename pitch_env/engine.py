@@ -10,16 +10,8 @@ from pitch_env.cards import ALL_CARDS, CARD_POINTS, JOKERS, SUIT_MASKS, bit, cou
 from pitch_env.chance import next_random
 from pitch_env.kernel import kernel
 from pitch_env.rules import Auction, FirstLead, Follow, ForcedBid, Trump, Widow
-from pitch_env.scoring import game_winner, score_deal, team_of, trick_winner
+from pitch_env.scoring import game_winner, next_seat, score_deal, team_of, trick_winner
 from pitch_env.state import NOBODY, Phase
-
-
-@kernel(inline=True)
-def next_seat(rules, seat):
-    """The seat to the left."""
-    seat = np.int64(seat) + 1
-    return seat if seat < rules.players else np.int64(0)
-
 
 # Beginning a game and a deal.
 
@@ -101,7 +93,7 @@ def shuffle(rules, state):
 # The auction. A call is 0 for a pass, 1..10 for a bid, 11 for the moon; a set of calls has one bit a call.
 
 
-@kernel(inline=True)
+@kernel
 def bids_from(rules, low):
     """The bids from ``low`` up, the moon included where there is one."""
     numbers = bit(rules.max_bid + 1) - bit(low) if low <= rules.max_bid else np.int64(0)
@@ -188,7 +180,7 @@ def apply_trump(rules, state, suit):
     start_discards(rules, state.public)
 
 
-@kernel(inline=True)
+@kernel
 def exchange_limit(rules, public):
     """How many cards the actor may exchange: there must be as many in the widow."""
     return min(rules.exchange, np.int64(public.widow_left)) if rules.widow == Widow.EXCHANGE else np.int64(0)
@@ -278,7 +270,7 @@ def legal_plays(rules, public, hand):
     return hand & (suit | trumps) if must else hand
 
 
-@kernel(inline=True)
+@kernel
 def legal_leads(rules, public, hand):
     """The cards of a hand that may be led."""
     if public.trump == NOBODY:
@@ -289,7 +281,7 @@ def legal_leads(rules, public, hand):
     return hand
 
 
-@kernel(inline=True)
+@kernel
 def shown_voids(rules, public, card):
     """The suits (bit s) that the next player shows not to hold by playing ``card``.
 
@@ -387,7 +379,7 @@ def apply(rules, state, action):
         apply_trump(rules, state, action - TRUMP)
 
 
-@kernel(inline=True)
+@kernel
 def is_legal(legal_cards, legal_others, action):
     """Whether an action is in the two masks that ``legal`` gives."""
     if action < 0 or action >= NUM_ACTIONS:
@@ -395,7 +387,7 @@ def is_legal(legal_cards, legal_others, action):
     return ((legal_cards >> action if action < TRUMP else legal_others >> (action - TRUMP)) & 1) == 1
 
 
-@kernel(inline=True)
+@kernel
 def nth_legal(legal_cards, legal_others, n):
     """The n-th action, from 0, of the two masks that ``legal`` gives."""
     cards = count(legal_cards)

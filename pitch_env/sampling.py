@@ -55,7 +55,7 @@ def sample_hidden(rules, public, seat, hand, dealt, discards, out):
     lay_widow(rules, public, seat, unseen, out)
 
 
-@kernel(inline=True)
+@kernel
 def take(out, mask, number):
     """A uniformly random choice of so many cards of a mask."""
     taken = np.int64(0)
@@ -89,7 +89,7 @@ def deal_bound_hands(rules, public, bound, unseen, out):
     return unseen & (suits[0] | suits[1] | suits[2] | suits[3])
 
 
-@kernel(inline=True)
+@kernel
 def most(public, seat, suit, left):
     """How many cards of a suit a bound hand can hold at most."""
     return np.int64(0) if (public.voids[seat] >> suit) & 1 else min(np.int64(public.cards[seat]), left)

@@ -23,12 +23,21 @@ _OFF_JACK_POWER = 11
 _NUM_POWERS = 16
 
 
-@kernel(inline=True)
+@kernel
+def next_seat(rules, seat):
+    """The seat to the left."""
+    seat = np.int64(seat) + 1
+    return seat if seat < rules.players else np.int64(0)
+
+
+@kernel
 def team_of(rules, seat):
-    return np.int64(seat) % rules.teams
+    """The team of a seat: seat % teams, and there are at most two seats a team."""
+    seat = np.int64(seat)
+    return seat if seat < rules.teams else seat - rules.teams
 
 
-@kernel(inline=True)
+@kernel
 def trump_power(card, trump):
     """The rank of a trump among trumps, 0..15."""
     if card < HIGH_JOKER and suit_of(card) != trump:
@@ -36,7 +45,7 @@ def trump_power(card, trump):
     return np.int64(_TRUMP_POWER[card])
 
 
-@kernel(inline=True)
+@kernel
 def power(rules, card, trump, led):
     """What a card is worth in a trick whose led suit is ``led``: a trump above every plain card, others below all."""
     if bit(card) & rules.trumps[trump]:
@@ -44,7 +53,7 @@ def power(rules, card, trump, led):
     return np.int64(card) % 13 if suit_of(card) == led else np.int64(-1)
 
 
-@kernel(inline=True)
+@kernel
 def led_suit(rules, card, trump):
     """The suit that a led card asks for: its own, or trump for the off-jack and the jokers."""
     return np.int64(trump) if bit(card) & rules.trumps[trump] else suit_of(card)
@@ -68,38 +77,48 @@ def trick_winner(rules, public):
 
 
 @kernel
+def point_card(rules, card, trump):
+    """The item that a trump is worth to who wins it, or NOBODY."""
+    if card == HIGH_JOKER:
+        return np.int64(Item.HIGH_JOKER)
+    if card == LOW_JOKER:
+        return np.int64(Item.LOW_JOKER)
+    if suit_of(card) != trump:
+        return np.int64(Item.OFF_JACK)
+    rank = card % 13
+    if rank == JACK:
+        return np.int64(Item.JACK)
+    if rank == TEN and rules.game == GamePoint.TEN:
+        return np.int64(Item.GAME)
+    if rank == THREE and rules.three:
+        return np.int64(Item.THREE)
+    return np.int64(NOBODY)
+
+
+@kernel
 def score_items(rules, public):
     """Set ``items``: the team that each point of the finished deal goes to."""
     trump = np.int64(public.trump)
     high, low = np.int64(-1), np.int64(_NUM_POWERS)
     items = public.items
     items[:] = NOBODY
-    for i in range(public.num_played):
-        card = np.int64(public.history[i])
-        if not bit(card) & rules.trumps[trump]:
-            continue
-        trick = i // rules.players
-        holder = team_of(rules, (public.leaders[trick] + i) % rules.players)
+    for trick in range(rules.keep):
         taker = team_of(rules, public.leaders[trick + 1])
-        here = trump_power(card, trump)
-        if here > high:
-            high = here
-            items[Item.HIGH] = taker
-        if here < low:
-            low = here
-            items[Item.LOW] = holder if rules.low_to == LowTo.HOLDER else taker
-        if card == HIGH_JOKER:
-            items[Item.HIGH_JOKER] = taker
-        elif card == LOW_JOKER:
-            items[Item.LOW_JOKER] = taker
-        elif suit_of(card) != trump:
-            items[Item.OFF_JACK] = taker
-        elif card % 13 == JACK:
-            items[Item.JACK] = taker
-        elif card % 13 == TEN and rules.game == GamePoint.TEN:
-            items[Item.GAME] = taker
-        elif card % 13 == THREE and rules.three:
-            items[Item.THREE] = taker
+        seat = np.int64(public.leaders[trick])
+        for i in range(trick * rules.players, (trick + 1) * rules.players):
+            card = np.int64(public.history[i])
+            if bit(card) & rules.trumps[trump]:
+                here = trump_power(card, trump)
+                if here > high:
+                    high = here
+                    items[Item.HIGH] = taker
+                if here < low:
+                    low = here
+                    items[Item.LOW] = team_of(rules, seat) if rules.low_to == LowTo.HOLDER else taker
+                item = point_card(rules, card, trump)
+                if item != NOBODY:
+                    items[item] = taker
+            seat = next_seat(rules, seat)
     if rules.game == GamePoint.COUNT:
         items[Item.GAME] = sole_leader(rules, public.card_points)
 

@@ -256,7 +256,7 @@ def _step(
     start, stop, rules, layouts, states, actions, skip_forced, reward, done, ended, last, out, mask, legal, actor, phase
 ):  # fmt: skip
     for i in range(start, stop):
-        kind = i % len(rules)
+        kind = i % len(rules) if len(rules) > 1 else 0
         if actions[i] != _NO_ACTION:
             reward[i, :] = 0
             ended[i], done[i] = advance(rules[kind], states[i], actions[i], skip_forced, reward[i], last[i])
