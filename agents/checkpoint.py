@@ -20,6 +20,7 @@ from agents.evaluation import versions
 from agents.files import replace_atomically
 from agents.losses import log_policy
 from agents.networks import PolicyValueNetwork
+from agents.suits import SuitSorter
 from pitch_env import Rules
 from pitch_env.actions import NUM_ACTIONS
 from pitch_env.observation import RULES_BYTES, highs, layout, part_slices, width
@@ -110,16 +111,18 @@ class NetworkAgent:
         self, rules: Rules, network: PolicyValueNetwork, name: str, greedy: bool = True, fingerprint: str | None = None
     ) -> None:
         self.rules, self.network, self.name, self.greedy, self.fingerprint = rules, network, name, greedy, fingerprint
+        self.sorter = SuitSorter(rules)
 
     def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See ``agents.agent.Agent``. Raises ValueError for observations of other rules."""
-        log_probability = self._log_policy(observation, mask)
+        log_probability = self.log_policy(observation, mask)
         if not self.greedy:
             log_probability += rng.gumbel(size=log_probability.shape)
         return log_probability.argmax(-1)
 
     @torch.no_grad()
-    def _log_policy(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    def log_policy(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """The logarithms of the probabilities of all actions, float32 [N, 71]; see ``act`` for the rest."""
         size = width(self.rules)
         if observation.ndim != 2 or observation.shape[1] < size:
             raise ValueError(
@@ -127,8 +130,10 @@ class NetworkAgent:
             )
         if (observation[:, :RULES_BYTES] != layout(self.rules)[0]["rules"]).any():
             raise ValueError(f"{self.name} was trained for other rules than these observations were made under")
-        inputs = torch.from_numpy(np.ascontiguousarray(observation[:, :size]))
-        return log_policy(self.network(inputs)[0], torch.from_numpy(np.asarray(mask, bool))).numpy()
+        rows = np.ascontiguousarray(observation[:, :size], np.uint8)
+        inputs, allowed, order = self.sorter.sort(rows, np.ascontiguousarray(mask, bool))
+        chosen = log_policy(self.network(torch.from_numpy(inputs))[0], torch.from_numpy(allowed))
+        return self.sorter.unsort(chosen.numpy(), order)
 
 
 def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:

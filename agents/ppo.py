@@ -23,6 +23,7 @@ from agents.losses import approximate_kl, clipped_policy_loss, entropy, explaine
 from agents.networks import PolicyValueNetwork
 from agents.returns import gae, relative
 from agents.rollout import DealCounts, Rollout, collect
+from agents.suits import SuitSorter
 from pitch_env import Rules, VectorGame
 from pitch_env.observation import highs
 from pitch_env.state import Phase
@@ -112,6 +113,7 @@ class Run:
         torch.manual_seed(config.seed)
         self.generator = torch.Generator().manual_seed(config.seed)
         self.batch = VectorGame(self.rules, config.num_games, seed=config.seed, deals=1, skip_forced=True)
+        self.sorter = SuitSorter(self.rules)
         self.network = PolicyValueNetwork(highs(self.rules), config.width, config.depth)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
         self.decisions = 0
@@ -222,7 +224,7 @@ def iterate(run: Run, rollout: Rollout, counts: DealCounts) -> dict[str, float]:
     """Play a batch and learn from it; returns what was measured."""
     started = time.perf_counter()
     with autocast(run.config):
-        collect(run.batch, run.network, rollout, run.generator, counts)
+        collect(run.batch, run.sorter, run.network, rollout, run.generator, counts)
     measured = update(run, rollout)
     run.decisions += rollout.action.numel()
     took = time.perf_counter() - started

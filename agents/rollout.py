@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from agents.networks import PolicyValueNetwork
+from agents.suits import SuitSorter
 from pitch_env import VectorGame
 from pitch_env.actions import NUM_ACTIONS
 from pitch_env.state import NOBODY
@@ -16,7 +17,7 @@ from pitch_env.state import NOBODY
 class Rollout:
     """T decisions of each of N games, in buffers that are used again and again."""
 
-    observation: Tensor  # uint8 [T, N, D]
+    observation: Tensor  # uint8 [T, N, D], the suits sorted, as are those of masks and actions
     mask: Tensor  # bool [T, N, 71]
     action: Tensor  # int64 [T, N]
     log_probability: Tensor  # float32 [T, N], of the action when it was chosen
@@ -64,20 +65,27 @@ class DealCounts:
 
 
 def collect(
-    batch: VectorGame, network: PolicyValueNetwork, rollout: Rollout, generator: torch.Generator, counts: DealCounts
+    batch: VectorGame,
+    sorter: SuitSorter,
+    network: PolicyValueNetwork,
+    rollout: Rollout,
+    generator: torch.Generator,
+    counts: DealCounts,
 ) -> None:
-    """Fill a rollout: every seat of every game plays by the network."""
+    """Fill a rollout: every seat of every game plays by the network, which sees and acts with sorted suits."""
     for t in range(len(rollout.action)):
-        rollout.observation[t] = torch.from_numpy(batch.observation)
-        rollout.mask[t] = torch.from_numpy(batch.mask)
+        observation, mask, order = sorter.sort(batch.observation, batch.mask)
+        rollout.observation[t] = torch.from_numpy(observation)
+        rollout.mask[t] = torch.from_numpy(mask)
         rollout.actor[t] = torch.from_numpy(batch.actor)
         rollout.phase[t] = torch.from_numpy(batch.phase)
         chosen = network.sample(rollout.observation[t], rollout.mask[t], generator)
         rollout.action[t], rollout.log_probability[t], rollout.value[t] = chosen
-        batch.step(rollout.action[t].numpy())
+        batch.step(sorter.actions(rollout.action[t].numpy(), order))
         rollout.change[t] = torch.from_numpy(batch.reward)
         rollout.done[t] = torch.from_numpy(batch.done)
         counts.add(batch)
     for seat in range(batch.players):
         with torch.no_grad():
-            rollout.bootstrap[:, seat] = network(torch.from_numpy(batch.observe(seat)))[1]
+            observation, _, _ = sorter.sort(batch.observe(seat), batch.mask)
+            rollout.bootstrap[:, seat] = network(torch.from_numpy(observation))[1]

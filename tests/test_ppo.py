@@ -105,22 +105,21 @@ def test_every_update_changes_all_weights():
 def test_rollouts_hold_what_the_games_did():
     run = Run(SMALL)
     twin = VectorGame(run.rules, SMALL.num_games, seed=SMALL.seed, deals=1, skip_forced=True)
-    rollout = Rollout.like(run.batch, SMALL.steps)
-    iterate_counts = DealCounts()
-    ppo.collect(run.batch, run.network, rollout, run.generator, iterate_counts)
-    deals = 0
+    rollout, counts, deals = Rollout.like(run.batch, SMALL.steps), DealCounts(), 0
+    ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, counts)
     for t in range(SMALL.steps):
-        np.testing.assert_array_equal(rollout.observation[t], twin.observation)
-        np.testing.assert_array_equal(rollout.mask[t], twin.mask)
+        observation, mask, order = run.sorter.sort(twin.observation, twin.mask)
+        np.testing.assert_array_equal(rollout.observation[t], observation)
+        np.testing.assert_array_equal(rollout.mask[t], mask)
         np.testing.assert_array_equal(rollout.actor[t], twin.actor)
         assert rollout.mask[t].gather(1, rollout.action[t].unsqueeze(1)).all()
         assert (rollout.log_probability[t] <= 0).all()
-        reward, done = twin.step(rollout.action[t].numpy())
+        reward, done = twin.step(run.sorter.actions(rollout.action[t].numpy(), order))
         np.testing.assert_array_equal(rollout.change[t], reward)
         np.testing.assert_array_equal(rollout.done[t], done)
         deals += int(twin.ended.sum())
-    assert iterate_counts.bids.sum() == deals
-    assert (iterate_counts.made <= iterate_counts.bids).all()
+    assert counts.bids.sum() == deals
+    assert (counts.made <= counts.bids).all()
 
 
 def test_a_loss_that_is_no_number_stops_the_run():
