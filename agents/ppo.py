@@ -5,10 +5,11 @@ game of several players changes: rewards and advantages belong to seats (agents/
 are not decisions, and an update sees many thousand of them, since most of the noise is in the cards.
 """
 
+import itertools
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,9 @@ class Config:
     """The preset that is learned."""
     rule_options: dict[str, Any] = field(default_factory=dict)
     """Fields of the preset that are different, such as {players: 6}."""
-    out: str = "runs/auction"
-    """The folder for checkpoints, TensorBoard and the final report."""
+    out: str = ""
+    """The folder for checkpoints, TensorBoard and the report; runs/ and the preset if empty. If another run is in it
+    already, a number is added."""
     seed: int = 1
     """Of the deals, the weights and the policy's chance."""
     total_decisions: int = 30_000_000
@@ -82,6 +84,7 @@ class Config:
 
     def __post_init__(self) -> None:
         self.make_rules()
+        self.out = self.out or f"runs/{self.rules}"
         for name in ("total_decisions", "num_games", "steps", "minibatch", "epochs", "width"):
             self._check(name, getattr(self, name) >= 1, "at least 1")
         for name in ("evaluate_deals", "final_deals"):
@@ -135,7 +138,10 @@ class Run:
                 tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
             tensors["generator"] = self.generator.get_state()
             tensors["games"] = torch.from_numpy(np.frombuffer(self.batch.states.tobytes(), np.uint8).copy())
-        checkpoint.write(Path(self.config.out) / name, tensors, header)
+        path = Path(self.config.out) / name
+        checkpoint.write(path, tensors, header)
+        if name == checkpoint.MODEL:
+            write_json(path.with_suffix(".json"), header)  # the same for people to read
 
     def restore(self, path: Path) -> None:
         """Go on where ``resume.safetensors`` was written. Raises ValueError where the config does not fit it."""
@@ -163,8 +169,15 @@ class Run:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The config that a run was started with. Raises ValueError."""
-    return checkpoint.read(path / checkpoint.RESUME if path.is_dir() else path).header["config"]
+    """The config that a run was started with, its folder being where it lies now. Raises ValueError."""
+    file = path / checkpoint.RESUME if path.is_dir() else path
+    return checkpoint.read(file).header["config"] | {"out": str(file.parent)}
+
+
+def free_folder(path: Path) -> Path:
+    """The path, or with the first number behind it that makes it one in which there is no run yet."""
+    numbered = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return next(each for each in itertools.chain([path], numbered) if not (each / checkpoint.RESUME).exists())
 
 
 def update(run: Run, rollout: Rollout) -> dict[str, float]:
@@ -248,11 +261,14 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
     """
     from torch.utils.tensorboard import SummaryWriter
 
+    if resume is None:
+        config = replace(config, out=str(free_folder(Path(config.out))))
     run = Run(config)
     if resume is not None:
         run.restore(resume / checkpoint.RESUME if resume.is_dir() else resume)
     out = Path(config.out)
     out.mkdir(parents=True, exist_ok=True)
+    print(f"learning {config.rules} for {config.total_decisions:,} decisions into {out}", flush=True)
     baselines = [load(name) for name in ("random", "greedy", "expert")]
     rollout = Rollout.like(run.batch, config.steps)
     counts = DealCounts()

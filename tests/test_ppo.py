@@ -159,6 +159,19 @@ def test_an_agent_refuses_observations_of_other_rules(tmp_path):
             agent.act(batch.observation, batch.mask, np.random.default_rng(0))
 
 
+def test_a_new_run_does_not_overwrite_an_old_one(tmp_path):
+    config = replace(SMALL, total_decisions=1000, out=str(tmp_path / "run"))
+    for _ in range(3):
+        ppo.train(config)
+    files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("model.*")}
+    assert files == {f"{run}/model.{kind}" for run in ("run", "run-2", "run-3") for kind in ("safetensors", "json")}
+    header = json.loads((tmp_path / "run" / "model.json").read_text())
+    assert header["rules"] == Rules.preset("auction").to_dict()
+    assert header["config"]["total_decisions"] == 1000
+    assert set(header["versions"]) >= {"pitch-env", "torch", "numpy", "numba", "python"}
+    assert header["observation"]["hand"][1] - header["observation"]["hand"][0] == 54
+
+
 def damage(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
 
@@ -237,6 +250,7 @@ def small_options(out: Path) -> list[str]:
 def test_a_signal_saves_and_ends_and_the_run_goes_on(number, tmp_path):
     options = [*small_options(tmp_path), "--evaluate-seconds", "0", "--evaluate-deals", "4"]
     first = subprocess.Popen(command(*options, "--total-decisions", "100000000"), stdout=subprocess.PIPE, text=True)
+    assert str(tmp_path) in first.stdout.readline()
     assert "points per deal" in first.stdout.readline()
     first.send_signal(number)
     output, _ = first.communicate(timeout=120)
