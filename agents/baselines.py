@@ -107,7 +107,7 @@ def _as_bytes(observation: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(observation, np.uint8)
 
 
-@kernel(inline=True)
+@kernel
 def read_mask(mask):
     """A row of a mask as the two integers that ``engine.legal`` gives."""
     cards, others = np.int64(0), np.int64(0)

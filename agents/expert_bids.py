@@ -112,7 +112,7 @@ def best_suit(rules, numbers, public, hand, suits, mind):
     return best
 
 
-@kernel(inline=True)
+@kernel
 def chance_to_win(numbers, score, points):
     """The chance to win at least so many points as pitcher."""
     return 1.0 / (1.0 + np.exp(numbers.steps[points - 1] - score))

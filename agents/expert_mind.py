@@ -103,7 +103,7 @@ def rank_trumps(mind):
         high += more if here >= HIGH_POWER else 0
 
 
-@kernel(inline=True)
+@kernel
 def room_for_trumps(rules, numbers, public, seat, pitcher):
     """How many cards of a hand may be trumps: those it holds, more if they were chosen from many, or by the pitcher."""
     seen = rules.hand_size

@@ -43,7 +43,7 @@ class Config:
     already, a number is added."""
     seed: int = 1
     """Of the deals, the weights and the policy's chance."""
-    total_decisions: int = 30_000_000
+    total_decisions: int = 27_000_000
     """Decisions to learn from; forced ones, which are played by themselves, do not count."""
     num_games: int = 1024
     """Games that are played side by side."""
