@@ -235,7 +235,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
     with pytest.raises(OSError, match="No space left"):
         Run(replace(SMALL, out=str(tmp_path))).save(checkpoint.MODEL)
     assert (folder / checkpoint.MODEL).read_bytes() == before
-    assert sorted(file.name for file in folder.iterdir()) == [checkpoint.MODEL, checkpoint.RESUME]
+    assert sorted(file.name for file in folder.iterdir()) == ["model.json", checkpoint.MODEL, checkpoint.RESUME]
 
 
 def command(*arguments: str) -> list[str]:
