@@ -1,4 +1,9 @@
-"""Train an agent: ``python train.py --config configs/auction.yaml --learning-rate 3e-4``; see ``--help``."""
+"""Train an agent: python train.py --config configs/oklahoma.yaml --rule-options '{players: 6}' --learning-rate 3e-4"""
+
+import os
+
+# Threads that wait sleep, so that training does not slow down twentyfold when something else runs on the machine.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import sys
 from pathlib import Path

@@ -78,7 +78,7 @@ def read(path: Path) -> Checkpoint:
     if "pitch-env" not in metadata:
         raise ValueError(f"{path} is not a checkpoint of pitch-env, though a safetensors file")
     header = json.loads(metadata["pitch-env"])
-    if header.get("format") != FORMAT:
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{path} is a checkpoint of format {header.get('format')!r}; this version reads {FORMAT}")
     return Checkpoint(tensors, header)
 
@@ -138,14 +138,24 @@ class NetworkAgent:
 
 def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:
     """An agent from a checkpoint, or from the folder of a run. Raises ValueError that says why it cannot be."""
+    path = path.resolve()
     if path.is_dir():
         path = path / MODEL if (path / MODEL).exists() else path / RESUME
     checkpoint = read(path)
     rules, network = build_network(checkpoint.header, path)
     weights = checkpoint.part("network")
-    network.load_state_dict(weights)
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        raise ValueError(f"{path} does not hold the weights that it says: {error}") from None
     network.eval()
     digest = hashlib.sha256()
     for name in sorted(weights):
         digest.update(name.encode() + weights[name].numpy().tobytes())
-    return NetworkAgent(rules, network, path.parent.name, greedy, digest.hexdigest()[:16])
+    return NetworkAgent(
+        rules,
+        network,
+        path.parent.name if path.stem in ("model", "resume") else path.stem,
+        greedy,
+        digest.hexdigest()[:16],
+    )

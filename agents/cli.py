@@ -38,7 +38,7 @@ def make_parser() -> argparse.ArgumentParser:
     command.add_argument("--rules", default="auction", choices=Rules.presets(), help="the preset (default: auction)")
     command.add_argument("--rule-options", type=_mapping, default={}, help="fields of it that differ: '{players: 6}'")
     command.add_argument("--deals", type=_at_least_two, default=5000, help="deals of each match (default: 5000)")
-    command.add_argument("--seed", type=int, default=1, help="of the deals and the agents' chance (default: 1)")
+    command.add_argument("--seed", type=_seed, default=1, help="of the deals and the agents' chance (default: 1)")
     command.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     command.set_defaults(run=evaluate)
     return parser
@@ -64,6 +64,12 @@ def _mapping(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(f"{text!r} is not a mapping such as '{{players: 6}}'")
     return value
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
 
 
 def _at_least_two(text: str) -> int:

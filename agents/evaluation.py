@@ -46,7 +46,7 @@ class Match:
     low: float  # the 95 % interval
     high: float
     pitched: float  # the share of deals in which the agent (or its partner) was the pitcher
-    made: float  # the share of those in which the bid was made; nan where there are none
+    made: float | None  # the share of those in which the bid was made; None where there are none
     bids: list[BidCount] = field(default_factory=list)
 
     @property
@@ -90,7 +90,7 @@ def duplicate_match(rules: Rules, agent: Agent, opponent: Agent, deals: int, see
         low=mean - half,
         high=mean + half,
         pitched=pitched / (deals * rules.teams),
-        made=int(made.sum()) / pitched if pitched else float("nan"),
+        made=int(made.sum()) / pitched if pitched else None,
         bids=[
             BidCount("moon" if call == MOON_CALL else str(call), int(calls[call]), int(made[call]))
             for call in range(1, MOON_CALL + 1)
@@ -167,7 +167,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write JSON, whole or not at all."""
     from agents.files import replace_atomically
 
-    replace_atomically(path, json.dumps(content, indent=1).encode() + b"\n")
+    replace_atomically(path, json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
 
 
 def print_table(matches: list[Match], title: str = "") -> None:
@@ -185,7 +185,7 @@ def print_table(matches: list[Match], title: str = "") -> None:
         style = "green" if match.low > 0 else "red" if match.high < 0 else ""
         grid.add_row(
             match.agent, match.opponent, f"{match.mean:+.3f}", f"{match.low:+.3f} .. {match.high:+.3f}",
-            f"{match.deals:,}", f"{match.pitched:.0%}", f"{match.made:.0%}",
+            f"{match.deals:,}", f"{match.pitched:.0%}", "-" if match.made is None else f"{match.made:.0%}",
             "  ".join(f"{count.bid}: {count.made}/{count.deals}" for count in match.bids), style=style,
         )  # fmt: skip
     console = Console()

@@ -73,8 +73,9 @@ class Config:
     """Units of the network's hidden layers."""
     depth: int = 1
     """Residual blocks of the network."""
-    bfloat16: bool = True
-    """Compute matrix products in bfloat16, where the processor is made for it about twice as fast."""
+    bfloat16: bool | None = None
+    """Compute matrix products in bfloat16: twice as fast on processors made for it, far slower on others; null asks
+    the processor."""
     evaluate_seconds: float = 30.0
     """Seconds between duplicate matches against the baselines while training."""
     evaluate_deals: int = 250
@@ -85,6 +86,8 @@ class Config:
     def __post_init__(self) -> None:
         self.make_rules()
         self.out = self.out or f"runs/{self.rules}"
+        if self.bfloat16 is None:
+            self.bfloat16 = torch.ops.mkldnn._is_mkldnn_bf16_supported()
         for name in ("total_decisions", "num_games", "steps", "minibatch", "epochs", "width"):
             self._check(name, getattr(self, name) >= 1, "at least 1")
         for name in ("evaluate_deals", "final_deals"):
@@ -230,7 +233,7 @@ def update(run: Run, rollout: Rollout) -> dict[str, float]:
 
 
 def autocast(config: Config) -> torch.autocast:
-    return torch.autocast("cpu", torch.bfloat16, enabled=config.bfloat16)
+    return torch.autocast("cpu", torch.bfloat16, enabled=bool(config.bfloat16))
 
 
 def iterate(run: Run, rollout: Rollout, counts: DealCounts) -> dict[str, float]:
@@ -268,7 +271,8 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
         run.restore(resume / checkpoint.RESUME if resume.is_dir() else resume)
     out = Path(config.out)
     out.mkdir(parents=True, exist_ok=True)
-    print(f"learning {config.rules} for {config.total_decisions:,} decisions into {out}", flush=True)
+    number = "bfloat16" if config.bfloat16 else "float32"
+    print(f"learning {config.rules} for {config.total_decisions:,} decisions in {number} into {out}", flush=True)
     baselines = [load(name) for name in ("random", "greedy", "expert")]
     rollout = Rollout.like(run.batch, config.steps)
     counts = DealCounts()
@@ -313,7 +317,7 @@ def write_scalars(board: Any, run: Run, measured: dict[str, float], counts: Deal
 def progress_line(run: Run, measured: dict[str, float], matches: list[Match]) -> str:
     """How the run is going, in one line."""
     rate = measured["decisions_per_second"]
-    left = int((run.config.total_decisions - run.decisions) / rate)
+    left = max(0, int(run.seconds * (run.config.total_decisions / run.decisions - 1)))
     scores = "  ".join(f"{match.opponent} {match.mean:+.2f}" for match in matches)
     return (
         f"{run.progress:4.0%}  {run.decisions / 1e6:.1f}M decisions  {rate:,.0f}/s  {left // 60}:{left % 60:02d} left  "

@@ -7,7 +7,7 @@ import numpy as np
 
 from pitch_env import engine, observation, sampling, stored
 from pitch_env.actions import NUM_ACTIONS, PASS, TRUMP, action_text, parse_action
-from pitch_env.cards import SUITS, card_text, cards_in, mask_of, parse_card
+from pitch_env.cards import SUITS, card_text, cards_in, count, mask_of, parse_card
 from pitch_env.chance import stream
 from pitch_env.kernel import kernel, records
 from pitch_env.result import DealResult, Trick, call_value, deal_result, finished_tricks, or_none, trick_cards
@@ -32,7 +32,7 @@ class Game:
         ValueError: neither a target nor a number of deals, or a bad seed.
     """
 
-    __slots__ = ("_last", "_layout", "_public", "_rules_record", "_state", "_states", "_width", "rules")
+    __slots__ = ("_ids", "_last", "_layout", "_public", "_rules_record", "_state", "_states", "_width", "rules")
 
     def __init__(self, rules: Rules, seed: int | None = None, deals: int | None = None) -> None:
         self._set_up(rules)
@@ -43,6 +43,7 @@ class Game:
         self._rules_record = pack(rules)
         self._layout = observation.layout(rules)
         self._width = observation.width(rules)
+        self._ids = np.empty(NUM_ACTIONS, np.int64)  # room for legal_ids
         self._states = records(1, STATE)
         self._state = self._states[0]
         self._public = self._state["public"]
@@ -233,8 +234,8 @@ class Game:
 
     def legal_ids(self) -> list[int]:
         """The actions that the actor may take, as ids in ascending order."""
-        cards, others = _legal(self._rules_record, self._states)
-        return cards_in(cards) + [TRUMP + other for other in cards_in(others)]
+        number = _legal_ids(self._rules_record, self._states, self._ids)
+        return self._ids[:number].tolist()
 
     def legal_mask(self) -> np.ndarray:
         """The same as bool [71]."""
@@ -248,10 +249,12 @@ class Game:
         Raises:
             IllegalAction: the action is not legal now, or is none at all; the game is as it was.
         """
-        try:
-            number = parse_action(action)
-        except ValueError as error:
-            raise IllegalAction(str(error)) from None
+        number = action
+        if type(number) is not int or not 0 <= number < NUM_ACTIONS:
+            try:
+                number = parse_action(action)
+            except ValueError as error:
+                raise IllegalAction(str(error)) from None
         outcome = _apply(self._rules_record, self._states, number)
         if outcome == _DEAL_OVER:
             self._last = records(1, PUBLIC)
@@ -437,6 +440,16 @@ def _next_deal(rules, states):
 def _legal(rules, states):
     state = states[0]
     return engine.legal(rules[0], state.public, state.hands[max(np.int64(state.public.actor), 0)])
+
+
+@kernel(inline=False)
+def _legal_ids(rules, states, out):
+    """Write the legal actions, in ascending order; returns how many there are."""
+    cards, others = _legal(rules, states)
+    number = count(cards) + count(others)
+    for i in range(number):
+        out[i] = engine.nth_legal(cards, others, i)
+    return number
 
 
 @kernel(inline=False)

@@ -2,8 +2,24 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import floor
 
 from pitch_env.rules import Rules
+
+
+def whole_cents(amounts: Sequence[Fraction]) -> list[int]:
+    """Exact amounts that sum to zero as whole cents that still do: rounded down, and up where most is missing.
+
+    Raises:
+        ValueError: the amounts do not sum to zero.
+    """
+    if sum(amounts) != 0:
+        raise ValueError(f"amounts that sum to {sum(amounts)} are not allowed; a settlement sums to zero")
+    cents = [floor(amount) for amount in amounts]
+    missing = sorted(range(len(cents)), key=lambda place: cents[place] - amounts[place])
+    for place in missing[: -sum(cents)]:
+        cents[place] += 1
+    return cents
 
 
 def settle(rules: Rules, score_change: Sequence[int], pitcher: int | None, moon: bool | None) -> list[Fraction]:

@@ -20,6 +20,8 @@ This is the only file that imports pettingzoo.
 """
 
 import copy
+import dataclasses
+import difflib
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -60,14 +62,14 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):
         players: how many play; None for what the rules say.
         episode: ``"deal"`` terminates after one deal. ``"game"`` terminates when somebody has won. A number of deals
             terminates then too, and after so many deals: by termination if the rules have no target, so that this is
-            the whole game, else by truncation.
+            the whole game, else by truncation. A game between players who cannot keep their bids may never be won.
         reward: what an agent gets when a deal ends. ``"score"``: what its team's score changes by. ``"relative"``:
             that, less the mean of the other teams. ``"money"``: cents (rules.md, 8). ``"win"``: nothing but +1 or -1 at
-            the end of the game, and 0 for all if nobody has won it.
+            the end of the game, and 0 for all if nobody has won it, as in a single deal of a game to 7.
         render_mode: ``"human"`` prints the table after each step, ``"ansi"`` makes ``render`` return it as text,
             ``"rgb_array"`` as an image, uint8 [600, 800, 3]. All hands lie open; ``pitch_env.render`` shows a game as
             one player sees it.
-        **overrides: fields of the rules that differ from them.
+        **overrides: fields of the preset that differ.
 
     Raises:
         ValueError: names the argument, its value and what is allowed.
@@ -197,7 +199,7 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):
         self._actor, deals = _look(game._rules_record, game._states, self._mask)
         if self._actor >= 0:
             self.agent_selection = self.possible_agents[self._actor]
-            self.infos[self.agent_selection] = {"action_mask": self._mask}
+            self.infos[self.agent_selection] = {"action_mask": self._mask.copy()}
         else:
             self.agent_selection = self.agents[0]  # the game is over: all see the end, in the order of seats
         return deals
@@ -281,10 +283,21 @@ def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
     return value
 
 
+_ARGUMENTS = ("rules", "players", "episode", "reward", "render_mode")
+
+
 def _rules(rules: str | Rules, overrides: dict[str, Any]) -> Rules:
-    """A preset, or rules that are given, with some fields overridden."""
+    """A preset with some fields overridden, or rules that are given."""
+    fields = [field.name for field in dataclasses.fields(Rules)]
+    for name in overrides:
+        close = difflib.get_close_matches(name, _ARGUMENTS, n=1)
+        if name not in fields and close:
+            raise ValueError(f"no argument {name!r}; did you mean {close[0]!r}?")
     if isinstance(rules, Rules):
-        return Rules.from_dict({**rules.to_dict(), **overrides}) if overrides else rules
+        if overrides:
+            given = ", ".join(f"{name}={value!r}" for name, value in overrides.items())
+            raise ValueError(f"{given} is not allowed beside a Rules object, which is complete; name a preset instead")
+        return rules
     if not isinstance(rules, str):
         raise ValueError(
             f"rules={rules!r} is not allowed; it is a Rules object or a preset: {', '.join(Rules.presets())}"

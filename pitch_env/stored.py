@@ -9,9 +9,11 @@ import zlib
 
 import numpy as np
 
-from pitch_env.cards import cards_in, mask_of
-from pitch_env.kernel import records
-from pitch_env.rules import MAX_BID, Rules
+from pitch_env import engine
+from pitch_env.actions import MOON_CALL
+from pitch_env.cards import NUM_CARDS, bit, cards_in
+from pitch_env.kernel import kernel, records
+from pitch_env.rules import Rules, Trump, pack
 from pitch_env.state import MAX_CALLS, NOBODY, PUBLIC, STATE, Phase
 
 _NAME, _FORMAT = b"PITCH", b"\x01"
@@ -65,42 +67,84 @@ def _checked_body(data: bytes) -> bytes:
 
 
 def _check_state(rules: Rules, state: np.ndarray) -> None:
-    """Refuse a record in which the cards are not those of the deck, each in one place."""
+    """Refuse a record that no game could have come to: other cards than those of the deck, or another table."""
     public = state["public"]
     _check_public(rules, public)
+    masks = {name: [int(state[name][seat]) for seat in range(rules.players)] for name in ("hands", "dealt", "discards")}
     left = int(public["widow_left"])
-    places = [int(state[name][seat]) for name in ("hands", "discards") for seat in range(rules.players)]
-    cards = [card for mask in [*places, int(public["played"])] for card in cards_in(mask & (2**64 - 1))]
+    cards = [card for mask in (*masks["hands"], *masks["discards"], int(public["played"])) for card in _cards_in(mask)]
     cards += state["deck"][rules.widow_size - left : rules.widow_size].tolist()
-    if sorted(cards) != sorted(rules.deck):
+    if (
+        sorted(cards) != sorted(rules.deck)
+        or sum(map(int.bit_count, masks["dealt"])) != rules.players * rules.hand_size
+    ):
         raise ValueError("these bytes are a damaged game: the cards are not those of the deck, each in one place")
-    hands = [int(state["hands"][seat]).bit_count() for seat in range(rules.players)]
-    if hands != public["cards"][: rules.players].tolist():
-        raise ValueError("these bytes are a damaged game: the hands have other numbers of cards than the table says")
+    for name, pile in (("cards", "hands"), ("discarded", "discards")):
+        if [mask.bit_count() for mask in masks[pile]] != public[name][: rules.players].tolist():
+            raise ValueError(f"these bytes are a damaged game: the {pile} have other numbers than the table says")
 
 
 def _check_public(rules: Rules, public: np.ndarray) -> None:
-    """Refuse a record whose numbers are beyond what they count or name."""
-    over = public["phase"] == Phase.OVER
-    auction = public["phase"] == Phase.BID
-    played, trick = int(public["num_played"]), int(public["trick"])
-    history = [card for card in public["history"][: max(played, 0)].tolist() if card in rules.deck]
-    leaders = public["leaders"].tolist()
-    seats = range(rules.players)
-    holds = {
-        "phase": 0 <= public["phase"] <= Phase.OVER,
-        "actor": public["actor"] == NOBODY if over else public["actor"] in seats,
-        "dealer": public["dealer"] in seats,
-        "pitcher": public["pitcher"] in seats or (public["pitcher"] == NOBODY and (auction or over)),
-        "winner": NOBODY <= public["winner"] < rules.teams,
-        "trump": NOBODY <= public["trump"] <= 3,
-        "calls": 0 <= public["num_calls"] <= MAX_CALLS and 0 <= public["bid"] <= MAX_BID + 1,
-        "widow": 0 <= public["widow_left"] <= rules.widow_size,
-        "tricks": 0 <= trick <= rules.keep and trick * rules.players <= played <= rules.keep * rules.players,
-        "plays": played - trick * rules.players < rules.players and mask_of(history) == public["played"],
-        "leaders": all(leader in seats for leader in leaders[: trick + 1]) or public["phase"] != Phase.PLAY,
-        "items": ((public["items"] >= NOBODY) & (public["items"] < rules.teams)).all(),
-    }  # fmt: skip
-    for name, fine in holds.items():
-        if not fine:
-            raise ValueError(f"these bytes are a damaged game: what they say of the {name} cannot be")
+    """Refuse a record of the table that does not come of its own calls and plays."""
+    if not 0 <= public["dealer"] < rules.players or not 0 <= public["num_calls"] <= MAX_CALLS:
+        raise ValueError("these bytes are a damaged game: what they say of the dealer or the calls cannot be")
+    for name in ("exchanged", "discarded"):
+        limit = rules.exchange if name == "exchanged" else len(rules.deck)
+        if not all(0 <= number <= limit for number in public[name].tolist()):
+            raise ValueError(f"these bytes are a damaged game: what they say of cards {name} cannot be")
+    if not 0 <= public["widow_left"] <= rules.widow_size:
+        raise ValueError("these bytes are a damaged game: what they say of the widow cannot be")
+    twin, publics = records(1, STATE), records(1, PUBLIC)
+    publics[0] = public
+    same = _replay(pack(rules), publics, twin)
+    free = ("deals", "deals_limit", "cards", "discarded", "exchanged", "widow_left", "scores", "game_over", "winner")
+    for name in PUBLIC.names or ():
+        if name not in free and not np.array_equal(public[name], twin[0]["public"][name]):
+            same = False
+    if not same:
+        raise ValueError("these bytes are a damaged game: the table does not come of the calls and plays")
+
+
+def _cards_in(mask: int) -> list[int]:
+    return cards_in(mask & (2**64 - 1))
+
+
+@kernel(inline=False)
+def _replay(rules, publics, twins):
+    """Play the calls and plays of a table anew; whether all of them were legal. Hands are not known, so a player may
+    have held what he played and nothing else."""
+    rule, public, state = rules[0], publics[0], twins[0]
+    table = state.public
+    table.dealer = public.dealer
+    engine.clear_deal(rule, state)
+    for i in range(public.num_calls):
+        call = np.int64(public.calls[i])
+        if (
+            table.phase != Phase.BID
+            or call < 0
+            or call > MOON_CALL
+            or not (engine.legal_calls(rule, table) >> call) & 1
+        ):
+            return False
+        engine.apply_call(rule, state, call)
+    if public.phase == Phase.BID or table.phase == Phase.OVER:
+        return True
+    if table.phase == Phase.BID or public.phase <= table.phase - 1:
+        return False
+    if public.phase <= Phase.DISCARD:
+        # Trump, exchange and discards change nothing else of the table but whose turn it is.
+        table.phase, table.actor = public.phase, public.actor
+        named = rule.trump == Trump.NAMED and public.phase != Phase.TRUMP
+        table.trump = min(max(np.int64(public.trump), 0), 3) if named else NOBODY
+        return 0 <= public.actor < rule.players and public.phase >= Phase.TRUMP
+    if rule.trump == Trump.NAMED:
+        table.trump = min(max(np.int64(public.trump), 0), 3)
+    table.phase, table.actor, table.leaders[0] = Phase.PLAY, table.pitcher, table.pitcher
+    for i in range(min(max(np.int64(public.num_played), 0), rule.keep * rule.players)):
+        card = np.int64(public.history[i])
+        if card < 0 or card >= NUM_CARDS or table.phase != Phase.PLAY or table.played & bit(card):
+            return False
+        if not engine.legal_plays(rule, table, bit(card)):
+            return False
+        engine.apply_play(rule, state, card)
+    return True

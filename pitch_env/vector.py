@@ -12,7 +12,7 @@ from pitch_env.chance import next_random, stream
 from pitch_env.game import Game, IllegalAction, checked_deals, checked_rules, checked_seed
 from pitch_env.kernel import in_parallel, kernel, records
 from pitch_env.observation import LAYOUT, layout
-from pitch_env.rules import RULES, Rules, pack
+from pitch_env.rules import RULES, Rules, Widow, pack
 from pitch_env.scoring import team_of
 from pitch_env.state import PUBLIC, STATE, Phase, copy_public
 
@@ -183,6 +183,11 @@ class VectorGame:
         game._states[:] = self.states[index : index + 1]
         return game
 
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        for table in (self._rules, self._layouts):  # as the kernels know them, which a copy is not
+            table.flags.writeable = False
+
     def copy(self) -> "VectorGame":
         """A copy that shares nothing with this batch."""
         return copy.deepcopy(self)
@@ -203,8 +208,10 @@ def look(rules, layout, state, out, mask, legal_row):
     """Write the actor's observation, its mask as bool [71], and its mask as two integers."""
     public = state.public
     seat = np.int64(public.actor)
-    hand = state.hands[seat]
-    observation.write_observation(rules, layout, public, seat, hand, state.dealt[seat], state.discards[seat], out)
+    hand, dealt, discards = state.hands[seat], np.int64(0), np.int64(0)
+    if rules.widow != Widow.NONE:  # else nobody looks at them, and the memory they lie in is not fetched
+        dealt, discards = state.dealt[seat], state.discards[seat]
+    observation.write_observation(rules, layout, public, seat, hand, dealt, discards, out)
     cards, others = engine.legal(rules, public, hand)
     legal_row[0], legal_row[1] = cards, others
     mask[:] = False

@@ -196,6 +196,31 @@ def test_sealed_states_that_cannot_be() -> None:
             Game.from_bytes(sealed(DATA[10:rules_end] + state))
 
 
+def test_a_sealed_change_is_refused_or_does_no_harm() -> None:
+    """One bit of the state flipped and the checksum made right: a ValueError, or a game that can be played on."""
+    rng = random.Random(0)
+    for rules in (VARIANTS["auction-4"], VARIANTS["oklahoma"], VARIANTS["oklahoma-6"], VARIANTS["money-4"]):
+        for seed in range(6):
+            game = Game(rules, seed=seed, deals=2)
+            for _ in range(rng.randrange(60)):
+                if game.actor is not None:
+                    game.apply(rng.choice(game.legal()))
+            body = game.to_bytes()[10:]
+            start = 4 + struct.unpack("<I", body[:4])[0]
+            for _ in range(40):
+                changed = bytearray(body)
+                changed[rng.randrange(start, len(body))] ^= 1 << rng.randrange(8)
+                try:
+                    other = Game.from_bytes(sealed(bytes(changed)))
+                except ValueError:
+                    continue
+                assert [other.infoset(seat) for seat in range(rules.players)]
+                for _ in range(200):
+                    if other.actor is not None:
+                        other.observation(other.actor)
+                        other.apply(rng.choice(other.legal_ids()))
+
+
 def test_bytes_of_every_variant_hold_their_rules() -> None:
     for rules in VARIANTS.values():
         game = Game(rules, seed=1, deals=1)

@@ -1,6 +1,7 @@
 """``VectorGame`` against ``Game``, row by row and step by step."""
 
 import os
+import pickle
 import random
 import time
 from collections import Counter
@@ -14,7 +15,7 @@ from lockstep import assert_consistent
 from strategies import VARIANTS, chi_square, random_rules
 
 import pitch_env.kernel
-from pitch_env import Game, IllegalAction, Rules, VectorGame
+from pitch_env import Game, IllegalAction, Rules, VectorGame, vector
 from pitch_env.cards import cards_in, mask_of
 from pitch_env.observation import width
 from pitch_env.state import Phase
@@ -414,3 +415,12 @@ def test_random_rollout() -> None:
     same = VectorGame(SETS["all variants"], 100, seed=5, deals=1)
     same.random_rollout(10_001)
     assert (same.states == batch.states).all()
+
+
+def test_a_copy_is_compiled_no_second_time() -> None:
+    batch = VectorGame(VARIANTS["auction-4"], 8, seed=5)
+    batch.step(batch.random_actions(np.random.default_rng(0)))
+    signatures = len(vector._step.signatures)
+    twin = pickle.loads(pickle.dumps(batch.copy().determinize(0, 1)))
+    twin.step(twin.random_actions(np.random.default_rng(0)))
+    assert len(vector._step.signatures) == signatures
