@@ -14,12 +14,13 @@ import functools
 import hashlib
 import itertools
 import os
+import queue
 import re
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -168,24 +169,46 @@ def kernel(function: Callable | None = None, *, inline: bool = True) -> Any:
 
 
 @functools.cache
-def _workers(process: int) -> ThreadPoolExecutor:
-    """The threads of this process; a forked child has a number of its own and so gets new ones."""
-    return ThreadPoolExecutor(max(1, NUM_THREADS - 1), thread_name_prefix="pitch-env")
+def _inbox(process: int) -> queue.SimpleQueue:
+    """Where the threads of this process wait for work; a forked child has a number of its own and so gets new ones.
+
+    A bare queue, for an executor takes three times as long to begin and to end, which a step of a batch would feel.
+    """
+    inbox: queue.SimpleQueue = queue.SimpleQueue()
+    for _ in range(max(1, NUM_THREADS - 1)):
+        threading.Thread(target=_work, args=(inbox,), name="pitch-env", daemon=True).start()
+    return inbox
 
 
-def in_parallel(door: Callable, count: int, *arguments: Any, weight: int = 1) -> None:
+def _work(inbox: queue.SimpleQueue) -> None:
+    while True:
+        door, arguments, outbox = inbox.get()
+        try:
+            door(*arguments)
+            outbox.put(None)
+        except BaseException as error:
+            outbox.put(error)
+
+
+def in_parallel(door: Callable, count: int, *arguments: Any, weight: float = 1) -> None:
     """Call ``door(start, stop, *arguments)`` on parts of 0 to ``count``, at the same time on ``NUM_THREADS`` threads.
 
     Plain threads serve, since kernels release Python's lock. They sleep when they wait, so they do not disturb what
     else runs on the machine, PyTorch's own threads above all, nor are they disturbed by it as those of OpenMP are. Work
     of less than about a thousand games, ``weight`` steps each, is not worth waking them.
     """
-    parts = max(1, min(NUM_THREADS, count * weight // 512, count))
+    parts = max(1, min(NUM_THREADS, int(count * weight) // 512, count))
     bounds = [count * part // parts for part in range(parts + 1)]
-    others = [_workers(os.getpid()).submit(door, *part, *arguments) for part in itertools.pairwise(bounds[1:])]
-    door(bounds[0], bounds[1], *arguments)
-    for other in others:
-        other.result()
+    outbox: queue.SimpleQueue = queue.SimpleQueue()
+    for part in itertools.pairwise(bounds[1:]):
+        _inbox(os.getpid()).put((door, (*part, *arguments), outbox))
+    try:
+        door(bounds[0], bounds[1], *arguments)
+    finally:
+        errors = [outbox.get() for _ in range(parts - 1)]
+    for error in errors:
+        if error is not None:
+            raise error
 
 
 def records(count: int, dtype: np.dtype) -> np.ndarray:

@@ -166,7 +166,8 @@ class VectorGame:
     def random_actions(self, rng: np.random.Generator) -> np.ndarray:
         """An action for each game, uniform over the legal ones: int64 [N]."""
         actions = np.empty(self.num_games, np.int64)
-        in_parallel(_choose_random, self.num_games, self._legal, rng.integers(2**64, dtype=np.uint64), actions)
+        seed = rng.integers(2**64, dtype=np.uint64)
+        in_parallel(_choose_random, self.num_games, self._legal, seed, actions, weight=0.05)
         return actions
 
     def random_rollout(self, decisions: int) -> int:
