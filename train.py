@@ -10,11 +10,11 @@ from pathlib import Path
 
 from jsonargparse import ArgumentParser, set_parsing_settings
 
+from agents.ppo_config import Config
+
 
 def make_parser() -> ArgumentParser:
     """All options are the fields of the learner's config."""
-    from agents.ppo import Config
-
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--config", action="config", help="a YAML file that sets some of the options below")
@@ -27,10 +27,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, train, and return the exit status."""
     arguments = [_with_underscores(each) for each in (sys.argv[1:] if arguments is None else arguments)]
     parser = make_parser()
-    from agents.ppo import Config, read_config, train
-
     try:
         options = parser.parse_args(arguments)
+        from agents.ppo import read_config, train  # torch takes seconds, and --help needs none
+
         if options.resume is not None:  # what the run was started with, unless it is said anew
             parser.set_defaults(read_config(Path(options.resume)))
             options = parser.parse_args(arguments)

@@ -1,0 +1,84 @@
+"""The options of a PPO run. In a file of its own, so that they can be listed without waiting for torch."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pitch_env import Rules
+
+
+@dataclass
+class Config:
+    """A training run."""
+
+    rules: str = "auction"
+    """The preset that is learned."""
+    rule_options: dict[str, Any] = field(default_factory=dict)
+    """Fields of the preset that are different, such as {players: 6}."""
+    out: str = ""
+    """The folder for checkpoints, TensorBoard and the report; runs/ and the preset if empty. If another run is in it
+    already, a number is added."""
+    seed: int = 1
+    """Of the deals, the weights and the policy's chance."""
+    total_decisions: int = 27_000_000
+    """Decisions to learn from; forced ones, which are played by themselves, do not count."""
+    num_games: int = 1024
+    """Games that are played side by side."""
+    steps: int = 32
+    """Decisions of each game between updates; num_games * steps is the batch of an update."""
+    minibatch: int = 8192
+    """Decisions of a gradient step."""
+    epochs: int = 2
+    """How often an update goes through its batch."""
+    learning_rate: float = 1e-3
+    """Adam's step at the beginning; it falls linearly to a twentieth."""
+    gamma: float = 1.0
+    """Discount from one decision of a seat to its next."""
+    lam: float = 0.95
+    """The trace of generalised advantage estimation."""
+    clip: float = 0.2
+    """How far the probability ratio may move before its gradient is cut."""
+    value_weight: float = 0.5
+    """The weight of the critic's squared error."""
+    bid_entropy: float = 0.03
+    """The entropy bonus of bids and of naming trump, which need exploring for longer; falls linearly to a tenth."""
+    card_entropy: float = 0.01
+    """The entropy bonus of exchanges, discards and plays; falls linearly to a tenth."""
+    max_grad_norm: float = 0.5
+    """Gradients longer than this are shortened."""
+    width: int = 256
+    """Units of the network's hidden layers."""
+    depth: int = 1
+    """Residual blocks of the network."""
+    bfloat16: bool | None = None
+    """Compute matrix products in bfloat16: twice as fast on processors made for it, far slower on others; null asks
+    the processor."""
+    evaluate_seconds: float = 30.0
+    """Seconds between duplicate matches against the baselines while training."""
+    evaluate_deals: int = 250
+    """Deals of each of these matches."""
+    final_deals: int = 2000
+    """Deals of each match at the end."""
+
+    def __post_init__(self) -> None:
+        self.make_rules()
+        self.out = self.out or f"runs/{self.rules}"
+        for name in ("total_decisions", "num_games", "steps", "minibatch", "epochs", "width"):
+            self._check(name, getattr(self, name) >= 1, "at least 1")
+        for name in ("evaluate_deals", "final_deals"):
+            self._check(name, getattr(self, name) >= 2, "at least 2")
+        for name in ("depth", "value_weight", "bid_entropy", "card_entropy", "evaluate_seconds"):
+            self._check(name, getattr(self, name) >= 0, "at least 0")
+        for name in ("learning_rate", "clip", "max_grad_norm"):
+            self._check(name, getattr(self, name) > 0, "above 0")
+        for name in ("gamma", "lam"):
+            self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        self._check("seed", 0 <= self.seed < 2**63, "from 0 to 2**63 - 1")
+        self._check("minibatch", self.minibatch <= self.num_games * self.steps, "at most num_games * steps")
+
+    def _check(self, name: str, holds: bool, allowed: str) -> None:
+        if not holds:
+            raise ValueError(f"{name}={getattr(self, name)!r} is not allowed; it is {allowed}")
+
+    def make_rules(self) -> Rules:
+        """The rules that are learned."""
+        return Rules.preset(self.rules, **self.rule_options)
