@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from agents.agent import Agent
+from agents.files import replace_atomically
 from agents.returns import relative
 from pitch_env import Rules, VectorGame
-from pitch_env.actions import MOON_CALL
+from pitch_env.actions import MOON_CALL, PASS, action_text
 from pitch_env.state import NOBODY
 
 CHUNK = 512  # deals that are played side by side
@@ -92,7 +93,7 @@ def duplicate_match(rules: Rules, agent: Agent, opponent: Agent, deals: int, see
         pitched=pitched / (deals * rules.teams),
         made=int(made.sum()) / pitched if pitched else None,
         bids=[
-            BidCount("moon" if call == MOON_CALL else str(call), int(calls[call]), int(made[call]))
+            BidCount(action_text(PASS + call), int(calls[call]), int(made[call]))
             for call in range(1, MOON_CALL + 1)
             if calls[call]
         ],
@@ -165,8 +166,6 @@ def versions() -> dict[str, str]:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write JSON, whole or not at all."""
-    from agents.files import replace_atomically
-
     replace_atomically(path, json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
 
 

@@ -27,6 +27,7 @@ from agents.returns import gae, relative
 from agents.rollout import DealCounts, Rollout, collect
 from agents.suits import SuitSorter
 from pitch_env import VectorGame
+from pitch_env.actions import PASS, action_text
 from pitch_env.observation import highs
 from pitch_env.state import Phase
 
@@ -203,6 +204,7 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
     baselines = [load(name) for name in ("random", "greedy", "expert")]
     rollout = Rollout.like(run.batch, config.steps)
     counts = DealCounts()
+    agent = as_agent(run)
     evaluated_at = -config.evaluate_seconds
     with SummaryWriter(str(out)) as board, stop_on_signal() as stopped:
         while run.decisions < config.total_decisions and not stopped():
@@ -210,7 +212,7 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
             write_scalars(board, run, measured, counts)
             if run.seconds - evaluated_at >= config.evaluate_seconds or run.progress == 1:
                 evaluated_at = run.seconds
-                matches = [duplicate_match(run.rules, as_agent(run), each, config.evaluate_deals) for each in baselines]
+                matches = [duplicate_match(run.rules, agent, each, config.evaluate_deals) for each in baselines]
                 for match in matches:
                     board.add_scalar(f"points_per_deal/{match.opponent}", match.mean, run.decisions)
                 print(progress_line(run, measured, matches), flush=True)
@@ -234,7 +236,7 @@ def write_scalars(board: Any, run: Run, measured: dict[str, float], counts: Deal
         board.add_scalar(f"train/{name}", value, run.decisions)
     deals = max(1, counts.bids.sum())
     for call in np.flatnonzero(counts.bids):
-        name = "thrown_in" if call == 0 else "moon" if call == 11 else str(call)
+        name = action_text(int(PASS + call)) if call else "thrown_in"
         board.add_scalar(f"bids/{name}", counts.bids[call] / deals, run.decisions)
         if call:
             board.add_scalar(f"made/{name}", counts.made[call] / counts.bids[call], run.decisions)

@@ -9,7 +9,7 @@ from torch import Tensor
 from agents.networks import PolicyValueNetwork
 from agents.suits import SuitSorter
 from pitch_env import VectorGame
-from pitch_env.actions import NUM_ACTIONS
+from pitch_env.actions import MOON_CALL, NUM_ACTIONS
 from pitch_env.state import NOBODY
 
 
@@ -50,8 +50,8 @@ class DealCounts:
     """How the deals went: bids, and how many of them were made."""
 
     def __init__(self) -> None:
-        self.bids = np.zeros(12, np.int64)  # by call, 0: thrown in, 11: the moon
-        self.made = np.zeros(12, np.int64)
+        self.bids = np.zeros(MOON_CALL + 1, np.int64)  # by call, 0: thrown in
+        self.made = np.zeros(MOON_CALL + 1, np.int64)
 
     def clear(self) -> None:
         """Begin to count anew."""
@@ -60,8 +60,10 @@ class DealCounts:
     def add(self, batch: VectorGame) -> None:
         """Count the deals that the batch's last step ended."""
         over = batch.last[batch.ended]
-        self.bids += np.bincount(over["bid"], minlength=12)
-        self.made += np.bincount(over["bid"][(over["pitcher"] != NOBODY) & (over["made"] == 1)], minlength=12)
+        self.bids += np.bincount(over["bid"], minlength=len(self.bids))
+        self.made += np.bincount(
+            over["bid"][(over["pitcher"] != NOBODY) & (over["made"] == 1)], minlength=len(self.made)
+        )
 
 
 def collect(

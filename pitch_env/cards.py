@@ -13,7 +13,6 @@ from pitch_env.kernel import kernel
 SUITS = "CDHS"
 RANKS = "23456789TJQKA"
 NUM_CARDS = 54
-NO_CARD = -1
 
 THREE, TEN, JACK, QUEEN, KING, ACE = (RANKS.index(rank) for rank in "3TJQKA")
 HIGH_JOKER, LOW_JOKER = 52, 53
@@ -70,7 +69,7 @@ def nth(mask, n):
 
 def cards_in(mask: int) -> list[int]:
     """The card ids of a mask, lowest first."""
-    mask, cards = int(mask), []
+    mask, cards = int(mask) & (2**64 - 1), []  # a negative mask would have no end of bits
     while mask:
         low = mask & -mask
         cards.append(low.bit_length() - 1)

@@ -72,7 +72,7 @@ def _check_state(rules: Rules, state: np.ndarray) -> None:
     _check_public(rules, public)
     masks = {name: [int(state[name][seat]) for seat in range(rules.players)] for name in ("hands", "dealt", "discards")}
     left = int(public["widow_left"])
-    cards = [card for mask in (*masks["hands"], *masks["discards"], int(public["played"])) for card in _cards_in(mask)]
+    cards = [card for mask in (*masks["hands"], *masks["discards"], int(public["played"])) for card in cards_in(mask)]
     cards += state["deck"][rules.widow_size - left : rules.widow_size].tolist()
     if (
         sorted(cards) != sorted(rules.deck)
@@ -103,10 +103,6 @@ def _check_public(rules: Rules, public: np.ndarray) -> None:
             same = False
     if not same:
         raise ValueError("these bytes are a damaged game: the table does not come of the calls and plays")
-
-
-def _cards_in(mask: int) -> list[int]:
-    return cards_in(mask & (2**64 - 1))
 
 
 @kernel(inline=False)

@@ -221,6 +221,15 @@ def look(rules, layout, state, out, mask, legal_row):
 
 
 @kernel
+def deal_on(rules, state):
+    """After a deal the next one; after the last, a new game."""
+    if state.public.game_over:
+        engine.start_game(rules, state, state.rng, state.public.deals_limit)
+    else:
+        engine.next_deal(rules, state)
+
+
+@kernel
 def advance(rules, state, action, skip_forced, reward, last):
     """Take an action, and where ``skip_forced``, all that follow without a choice; a finished game begins anew.
 
@@ -235,11 +244,8 @@ def advance(rules, state, action, skip_forced, reward, last):
             copy_public(public, last)
             for seat in range(rules.players):
                 reward[seat] += public.change[team_of(rules, seat)]
-            if public.game_over:
-                done = True
-                engine.start_game(rules, state, state.rng, public.deals_limit)
-            else:
-                engine.next_deal(rules, state)
+            done = done or public.game_over == 1
+            deal_on(rules, state)
         if not skip_forced:
             return ended, done
         cards, others = engine.legal(rules, public, state.hands[public.actor])
@@ -323,7 +329,4 @@ def _random_rollout(start, stop, rules, states, decisions):
             number = count(cards) + count(others)
             engine.apply(rule, state, engine.nth_legal(cards, others, next_random(state, number)))
             if state.public.phase == Phase.OVER:
-                if state.public.game_over:
-                    engine.start_game(rule, state, state.rng, state.public.deals_limit)
-                else:
-                    engine.next_deal(rule, state)
+                deal_on(rule, state)
