@@ -43,3 +43,12 @@ def load(agent: str | Path) -> Agent:
 
         return load_agent(Path(agent))
     raise ValueError(f"no agent {str(agent)!r}; it is a checkpoint's path or one of {', '.join(makers)}")
+
+
+def load_all(names: list[str]) -> list[Agent]:
+    """Several agents; what is named more than once gets a name of its own each time, ``expert#2``."""
+    agents = [load(name) for name in names]
+    for index, agent in enumerate(agents):
+        if any(agent.name == other.name for other in agents[:index]):
+            agent.name = f"{agent.name}#{index + 1}"
+    return agents

@@ -109,7 +109,8 @@ def test_an_agent_can_be_played_against_itself(capsys):
         (["evaluate", "random", "greedy", "--rule-options", "{playrs: 6}"], 1, "did you mean 'players'"),
         (["evaluate", "random", "greedy", "--rule-options", "six"], 2, "is not a mapping"),
         (["evaluate", "random", "greedy", "--deals", "1"], 2, "at least 2"),
-        (["evaluate", "random", "greedy", "--deal", "x"], 2, "is not a number"),
+        (["evaluate", "random", "greedy", "--deal", "x"], 2, "is not a whole number"),
+        (["evaluat", "random", "greedy"], 2, "evaluate"),
         ([], 2, "command"),
     ],
 )

@@ -1,0 +1,33 @@
+"""``evaluate``: agents against each other on duplicate deals."""
+
+import argparse
+
+from agents import options as common
+from agents.agent import load_all
+from agents.evaluation import print_table, report, round_robin, write_json
+
+DESCRIPTION = (
+    "Every agent plays every other one on the same deals, from every seat; what counts is points per deal relative to "
+    "the opponents, with a 95 % interval over deals."
+)
+EXAMPLE = "evaluate random greedy expert --rules oklahoma --rule-options '{players: 6}'"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("agents", nargs="+", help="names of baselines, checkpoints, or folders of training runs")
+    common.add_rules(parser)
+    common.add_deals(parser, 5000, "deals of each match")
+    common.add_seed(parser)
+    common.add_json(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Play the matches, print a table, and write JSON if that is wanted."""
+    rules = common.chosen_rules(options)
+    agents = load_all(options.agents)
+    if len(agents) == 1:
+        raise ValueError("one agent is not enough; name two or more, the same one twice if you like")
+    matches = list(round_robin(rules, agents, options.deals, options.seed))
+    print_table(matches, f"{options.rules}, {options.deals:,} deals, seed {options.seed}")
+    if options.json is not None:
+        write_json(options.json, report(rules, matches, options.seed, agents))

@@ -1,0 +1,58 @@
+"""Options that several commands share: the same name for the same thing everywhere, and the types of their values."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pitch_env import Rules
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """What is played: ``chosen_rules`` reads it."""
+    parser.add_argument("--rules", default="auction", choices=Rules.presets(), help="the preset (default: auction)")
+    parser.add_argument("--rule-options", type=mapping, default={}, help="fields of it that differ: '{players: 6}'")
+
+
+def chosen_rules(options: argparse.Namespace) -> Rules:
+    """The rules of ``add_rules``. Raises ValueError for fields that do not exist or do not fit."""
+    return Rules.preset(options.rules, **options.rule_options)
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """``--seed``, of the deals and of the agents' chance."""
+    parser.add_argument("--seed", type=at_least(0), default=1, help="of the deals and the agents' chance (default: 1)")
+
+
+def add_deals(parser: argparse.ArgumentParser, default: int, meaning: str) -> None:
+    """``--deals``: at least two, which an interval takes."""
+    parser.add_argument("--deals", type=at_least(2), default=default, help=f"{meaning} (default: {default})")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """``--json FILE``."""
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+
+
+def mapping(text: str) -> dict[str, Any]:
+    """The type of an option that is a mapping in YAML."""
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        value = None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a mapping such as '{{players: 6}}'")
+    return value
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """The type of an option that is a whole number from ``least`` up."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return number
