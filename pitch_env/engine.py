@@ -11,7 +11,7 @@ from pitch_env.chance import next_random
 from pitch_env.kernel import kernel
 from pitch_env.rules import Auction, FirstLead, Follow, ForcedBid, Trump, Widow
 from pitch_env.scoring import game_winner, next_seat, score_deal, team_of, trick_winner
-from pitch_env.state import NOBODY, Phase
+from pitch_env.state import NOBODY, Phase, copy_entries
 
 # Beginning a game and a deal.
 
@@ -50,7 +50,7 @@ def start_deal(rules, state):
                 position += 1
     for i in range(rules.widow_size):
         state.deck[i] = state.deck[position + i]
-    state.dealt[:] = state.hands
+    copy_entries(state.hands, state.dealt)
 
 
 @kernel
@@ -84,7 +84,7 @@ def clear_deal(rules, state):
 def shuffle(rules, state):
     """A uniformly random order of the cards that can matter: all of them where the widow does, else those dealt."""
     deck, size = state.deck, rules.deck_size
-    deck[:size] = rules.deck[:size]
+    copy_entries(rules.deck, deck)
     for i in range(size - 1 if rules.widow != Widow.NONE else rules.players * rules.hand_size):
         other = i + next_random(state, size - i)
         deck[i], deck[other] = deck[other], deck[i]

@@ -152,16 +152,16 @@ class _Cache(FunctionCache):
             super().save_overload(signature, data)
 
 
-def kernel(function: Callable | None = None, *, inline: bool = True) -> Any:
+def kernel(function: Callable | None = None, *, inline: bool = True, allocates: bool = False) -> Any:
     """Compile ``function`` with Numba, cached, and force it into the kernels that call it.
 
     With ``inline=False`` it stays a function of its own: for those that Python calls, and those that call themselves.
     """
     if function is None:
-        return functools.partial(kernel, inline=inline)
+        return functools.partial(kernel, inline=inline, allocates=allocates)
     if config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # unsigned numbers turn over, as the generator wants them to
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", forceinline=inline)(function)
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", forceinline=inline, _nrt=allocates)(function)
     file = Path(function.__code__.co_filename).resolve()
     if file.is_file() and cache_folder(file):
         compiled._cache = _Cache(function)
