@@ -238,21 +238,22 @@ def played_by(rules, public, seat):
 
 @kernel
 def write_plays(rules, at, public, seat, out):
-    players, num_played = rules.players, np.int64(public.num_played)
+    # Read before anything is written, for the compiler must think that a byte that is written could be one of these.
+    players, num_played, tricks = rules.players, np.int64(public.num_played), np.int64(public.trick)
     played_by, trick_of, table = at[Part.PLAYED_BY], at[Part.TRICK_OF], at[Part.TABLE]
     leaders = at[Part.LEADERS]
-    for trick in range(min(np.int64(public.trick) + 1, rules.keep)):
-        who = relative(rules, public.leaders[trick], seat)
+    for trick in range(min(tricks + 1, rules.keep)):
+        who = relative(rules, public.leaders[np.uintp(trick)], seat)
         put(out, leaders + trick * players + who, 1)
         for i in range(trick * players, min((trick + 1) * players, num_played)):
-            card = np.int64(public.history[i])
+            card = np.int64(public.history[np.uintp(i)])
             put(out, played_by + who * NUM_CARDS + card, 1)
             put(out, trick_of + card, trick + 1)
-            who = next_seat(rules, who)
-    first = public.trick * players
+            who = who + 1 if who + 1 < players else np.int64(0)
+    first = tricks * players
     if num_played > first:
         for i in range(first, num_played):
-            put(out, table + public.history[i], 1)
+            put(out, table + public.history[np.uintp(i)], 1)
         put(out, at[Part.WINNING] + relative(rules, trick_winner(rules, public), seat), 1)
     voids = at[Part.VOIDS]
     for other in range(players):
