@@ -15,7 +15,7 @@ import numpy as np
 
 from pitch_env.actions import MOON_CALL, PASS, action_text
 from pitch_env.cards import NUM_CARDS, RANKS, SUITS, bit, card_text, cards_in, lowest
-from pitch_env.kernel import kernel, records
+from pitch_env.kernel import entry, kernel, records
 from pitch_env.rules import MAX_PLAYERS, PACKED_FIELDS, Rules, Widow, decode_field, encode_field, pack
 from pitch_env.scoring import next_seat, team_of, trick_winner
 from pitch_env.state import NOBODY, Phase
@@ -230,9 +230,9 @@ def played_by(rules, public, seat):
     """The mask of the cards that a seat has played."""
     mask = np.int64(0)
     for trick in range(min(np.int64(public.trick) + 1, rules.keep)):
-        i = trick * rules.players + relative(rules, seat, public.leaders[trick])
+        i = trick * rules.players + relative(rules, seat, entry(public.leaders, trick))
         if i < public.num_played:
-            mask |= bit(public.history[i])
+            mask |= bit(entry(public.history, i))
     return mask
 
 
@@ -243,17 +243,17 @@ def write_plays(rules, at, public, seat, out):
     played_by, trick_of, table = at[Part.PLAYED_BY], at[Part.TRICK_OF], at[Part.TABLE]
     leaders = at[Part.LEADERS]
     for trick in range(min(tricks + 1, rules.keep)):
-        who = relative(rules, public.leaders[np.uintp(trick)], seat)
+        who = relative(rules, entry(public.leaders, trick), seat)
         put(out, leaders + trick * players + who, 1)
         for i in range(trick * players, min((trick + 1) * players, num_played)):
-            card = np.int64(public.history[np.uintp(i)])
+            card = entry(public.history, i)
             put(out, played_by + who * NUM_CARDS + card, 1)
             put(out, trick_of + card, trick + 1)
             who = who + 1 if who + 1 < players else np.int64(0)
     first = tricks * players
     if num_played > first:
         for i in range(first, num_played):
-            put(out, table + public.history[np.uintp(i)], 1)
+            put(out, table + entry(public.history, i), 1)
         put(out, at[Part.WINNING] + relative(rules, trick_winner(rules, public), seat), 1)
     voids = at[Part.VOIDS]
     for other in range(players):
@@ -376,7 +376,7 @@ def read_plays(rules, at, observation, public):
         for card in range(NUM_CARDS):
             if observation[at[Part.PLAYED_BY] + seat * NUM_CARDS + card]:
                 trick = np.int64(observation[at[Part.TRICK_OF] + card]) - 1
-                public.history[trick * players + relative(rules, seat, public.leaders[trick])] = card
+                public.history[trick * players + relative(rules, seat, entry(public.leaders, trick))] = card
                 public.num_played += 1
                 public.played |= bit(card)
     public.trick = public.num_played // players
@@ -409,7 +409,7 @@ def read_counts(rules, at, observation, public):
         public.cards[seat] = observation[at[Part.CARDS] + seat]
         plays = np.int64(0)
         for trick in range(rules.keep):
-            i = trick * rules.players + relative(rules, seat, public.leaders[trick])
+            i = trick * rules.players + relative(rules, seat, entry(public.leaders, trick))
             plays += public.leaders[trick] != NOBODY and i < public.num_played
         public.discarded[seat] = rules.hand_size + drawn - plays - public.cards[seat]
         public.widow_left -= drawn
