@@ -17,7 +17,7 @@ from pitch_env.actions import MOON_CALL, PASS, action_text
 from pitch_env.cards import NUM_CARDS, RANKS, SUITS, bit, card_text, cards_in, lowest
 from pitch_env.kernel import entry, kernel, records
 from pitch_env.rules import MAX_PLAYERS, PACKED_FIELDS, Rules, Widow, decode_field, encode_field, pack
-from pitch_env.scoring import next_seat, team_of, trick_winner
+from pitch_env.scoring import next_seat, team_of, trick_winner, wrap
 from pitch_env.state import NOBODY, Phase
 
 
@@ -143,8 +143,7 @@ def level_of(rules, call):
 @kernel
 def relative(rules, seat, viewer):
     """A seat counted from the viewer."""
-    distance = np.int64(seat) - viewer
-    return distance if distance >= 0 else distance + rules.players
+    return wrap(np.int64(seat) - viewer, rules.players)
 
 
 @kernel
@@ -249,7 +248,7 @@ def write_plays(rules, at, public, seat, out):
             card = entry(public.history, i)
             put(out, played_by + who * NUM_CARDS + card, 1)
             put(out, trick_of + card, trick + 1)
-            who = who + 1 if who + 1 < players else np.int64(0)
+            who = wrap(who + 1 - players, players)
     first = tricks * players
     if num_played > first:
         for i in range(first, num_played):
@@ -267,7 +266,7 @@ def write_scores(rules, at, public, seat, out):
     teams = rules.teams
     mine = team_of(rules, seat)
     for team in range(teams):
-        i = team - mine if team >= mine else team - mine + teams
+        i = wrap(team - mine, teams)
         score = np.int64(public.scores[team])
         put(out, at[Part.TRICKS_WON] + i, public.tricks_won[team])
         put(out, at[Part.CARD_POINTS] + i, public.card_points[team])

@@ -24,17 +24,25 @@ _NUM_POWERS = 16
 
 
 @kernel
+def wrap(number, size):
+    """A number from ``-size`` to ``size - 1``, brought into 0 to ``size - 1`` by adding ``size`` where it is negative.
+
+    Whether it is depends on who sits where: without a branch there is nothing for the processor to guess wrong.
+    """
+    number = np.int64(number)
+    return number + ((number >> 63) & size)
+
+
+@kernel
 def next_seat(rules, seat):
     """The seat to the left."""
-    seat = np.int64(seat) + 1
-    return seat if seat < rules.players else np.int64(0)
+    return wrap(np.int64(seat) + 1 - rules.players, rules.players)
 
 
 @kernel
 def team_of(rules, seat):
     """The team of a seat: seat % teams, and there are at most two seats a team."""
-    seat = np.int64(seat)
-    return seat if seat < rules.teams else seat - rules.teams
+    return wrap(np.int64(seat) - rules.teams, rules.teams)
 
 
 @kernel
@@ -72,8 +80,7 @@ def trick_winner(rules, public):
         here = power(rules, entry(public.history, first + i), trump, led)
         if here > best_power:
             best, best_power = np.int64(i), here
-    winner = entry(public.leaders, public.trick) + best
-    return winner if winner < rules.players else winner - rules.players
+    return wrap(entry(public.leaders, public.trick) + best - rules.players, rules.players)
 
 
 @kernel
