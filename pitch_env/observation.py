@@ -331,7 +331,7 @@ def read_observation(rules, layout, observation, public):
     return hand, (hand | discards | played_by(rules, public, 0)) & ~drawn, discards
 
 
-@kernel
+@kernel(allocates=True)
 def read_auction(rules, at, observation, public):
     """The calls in order: each speaker made the lowest of his bids that is still to come, or if none is, passed."""
     levels = at[Part.PITCHER] - at[Part.BID]
