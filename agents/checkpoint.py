@@ -120,9 +120,22 @@ class NetworkAgent:
             log_probability += rng.gumbel(size=log_probability.shape)
         return log_probability.argmax(-1)
 
-    @torch.no_grad()
     def log_policy(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """The logarithms of the probabilities of all actions, float32 [N, 71]; see ``act`` for the rest."""
+        return self._think(observation, mask)[0]
+
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """The probabilities of all actions, float32 [N, 71], 0 for illegal ones; see ``act`` for the rest."""
+        return np.exp(self.log_policy(observation, mask))
+
+    def values(self, observation: np.ndarray) -> np.ndarray:
+        """What the seat to act may expect of the deal: points relative to the others, float32 [N]."""
+        anything = np.ones((len(observation), NUM_ACTIONS), bool)
+        return self._think(observation, anything)[1] * self.rules.max_points  # as the learner scales rewards
+
+    @torch.no_grad()
+    def _think(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The logarithms of the policy [N, 71], and the values [N] as the learner scales them."""
         size = width(self.rules)
         if observation.ndim != 2 or observation.shape[1] < size:
             raise ValueError(
@@ -132,8 +145,9 @@ class NetworkAgent:
             raise ValueError(f"{self.name} was trained for other rules than these observations were made under")
         rows = np.ascontiguousarray(observation[:, :size], np.uint8)
         inputs, allowed, order = self.sorter.sort(rows, np.ascontiguousarray(mask, bool))
-        chosen = log_policy(self.network(torch.from_numpy(inputs))[0], torch.from_numpy(allowed))
-        return self.sorter.unsort(chosen.numpy(), order)
+        logits, value = self.network(torch.from_numpy(inputs))
+        chosen = log_policy(logits, torch.from_numpy(allowed))
+        return self.sorter.unsort(chosen.numpy(), order), value.numpy()
 
 
 def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:
