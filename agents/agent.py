@@ -35,6 +35,10 @@ def load(agent: str | Path) -> Agent:
     Raises:
         ValueError: neither; names what there is.
     """
+    from agents import exported
+
+    if exported.is_exported(Path(agent)):
+        return exported.load(agent)
     from agents.baselines import BASELINES
 
     makers: dict[str, Callable[[], Agent]] = dict(BASELINES)
@@ -47,7 +51,9 @@ def load(agent: str | Path) -> Agent:
 
         return load_agent(path)
     known = ", ".join([*makers, *shipped])
-    raise ValueError(f"no agent {str(agent)!r}; it is a checkpoint's path or one of {known}")
+    raise ValueError(
+        f"no agent {str(agent)!r}; it is the path of a checkpoint or of an exported policy, or one of {known}"
+    )
 
 
 def load_all(names: list[str]) -> list[Agent]:

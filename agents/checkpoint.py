@@ -150,11 +150,17 @@ class NetworkAgent:
         return self.sorter.unsort(chosen.numpy(), order), value.numpy()
 
 
+def file_of(path: Path) -> Path:
+    """The file that holds the agent of a path: of a run's folder the finished agent, else what it goes on with."""
+    path = path.resolve()
+    if not path.is_dir():
+        return path
+    return path / MODEL if (path / MODEL).exists() else path / RESUME
+
+
 def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:
     """An agent from a checkpoint, or from the folder of a run. Raises ValueError that says why it cannot be."""
-    path = path.resolve()
-    if path.is_dir():
-        path = path / MODEL if (path / MODEL).exists() else path / RESUME
+    path = file_of(path)
     checkpoint = read(path)
     rules, network = build_network(checkpoint.header, path)
     weights = checkpoint.part("network")
