@@ -9,6 +9,7 @@ import importlib
 import sys
 
 COMMANDS = {
+    "export": "write a trained policy as ONNX or for torch.export",
     "evaluate": "play agents against each other on duplicate deals",
 }
 
