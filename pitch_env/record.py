@@ -18,6 +18,7 @@ format. What is read is played before it is believed: a record that the rules co
 """
 
 import dataclasses
+import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -306,28 +307,37 @@ def read(path: str | Path) -> Iterator[Record]:
         yield found
 
 
-def read_lines(path: str | Path) -> Iterator[tuple[int, "Record | RecordError"]]:
+def read_lines(path: str | Path, first: int = 1) -> Iterator[tuple[int, "Record | RecordError"]]:
     """For each line of a file that is not empty its number and the record, or what is wrong with it.
+
+    Args:
+        path: the file.
+        first: the first of these lines to be read, from 1; nobody looks at those before it.
 
     Raises:
         OSError: the file cannot be read.
     """
     games: dict[str, _Next] = {}  # by name: how the game goes on after the last deal that was read
     with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
+        lines = ((number, line) for number, line in enumerate(file, 1) if line.strip())
+        for number, line in itertools.islice(lines, first - 1, None):
+            found: Record | RecordError
             try:
-                if not line.endswith(b"\n") and not is_json(line):
-                    raise RecordError("the file is cut off in this line")
-                record, end = _from_json(line)
-                if record.game is not None:
-                    if record.game in games:
-                        _check_follows(record, games[record.game])
-                    games[record.game] = _next(record, end)
-                yield number, record
+                found = _checked_line(line, games)
             except RecordError as error:
-                yield number, RecordError(f"{path}, line {number}: {error}", error.action, number)
+                found = RecordError(f"{path}, line {number}: {error}", error.action, number)
+            yield number, found
+
+
+def _checked_line(line: bytes, games: dict[str, "_Next"]) -> Record:
+    if not line.endswith(b"\n") and not is_json(line):
+        raise RecordError("the file is cut off in this line")
+    record, end = _from_json(line)
+    if record.game is not None:
+        if record.game in games:
+            _check_follows(record, games[record.game])
+        games[record.game] = _next(record, end)
+    return record
 
 
 class _Next(NamedTuple):
