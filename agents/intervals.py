@@ -1,5 +1,6 @@
 """Means with 95 % intervals, by Student's t, over deals that are independent of each other."""
 
+import functools
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -23,6 +24,7 @@ class Interval:
         return (self.high - self.low) / 2
 
 
+@functools.cache
 def t_quantile(freedom: int) -> float:
     """The 97.5 % point of Student's t with that many degrees of freedom, to four digits.
 

@@ -19,9 +19,11 @@ players two agents told apart to the same interval take two to three times the g
 deal mostly repeat each other.
 """
 
+import contextlib
 import functools
 import itertools
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -109,11 +111,15 @@ class Tournament:
         numbers = range(len(self.players))
         return [tuple(numbers)] if self.tables == "mixed" else list(itertools.combinations(numbers, 2))
 
-    def units(self, deals: int, first: int = 0) -> list[Unit]:
-        """The work from deal ``first``, the start of a chunk, up to ``deals``; all pairings go forward together."""
+    def pairs(self, group: int) -> list[tuple[int, int]]:
+        """The numbers of each two players in a group, in the order of an outcome's margins."""
+        return list(itertools.combinations(self.groups[group], 2))
+
+    def units(self, deals: int) -> list[Unit]:
+        """The work of so many deals; all pairings go forward together."""
         return [
             Unit(group, start, min(start + self.chunk, deals))
-            for start in range(first, deals, self.chunk)
+            for start in range(0, deals, self.chunk)
             for group in range(len(self.groups))
         ]
 
@@ -184,9 +190,13 @@ class Outcome:
     taken: np.ndarray  # int64 [G, 8], by ``Item``: how often the player's teams got it
     awarded: np.ndarray  # int64 [G, 8], how often it was given to anybody at the player's tables
 
+    def counts(self) -> dict[str, np.ndarray]:
+        """What is counted, by name."""
+        return {name: getattr(self, name) for name in _COUNTS}
+
     def to_json(self) -> dict[str, Any]:
         """As plain lists, from which ``from_json`` makes the same again, to the bit."""
-        counts = {name: getattr(self, name).tolist() for name in _COUNTS}
+        counts = {name: counts.tolist() for name, counts in self.counts().items()}
         margins = [[None if np.isnan(margin) else margin for margin in pair] for pair in self.margins.tolist()]
         return {"unit": list(self.unit), "margins": margins} | counts
 
@@ -223,9 +233,25 @@ def play_unit(tournament: Tournament, unit: Unit) -> Outcome:
     seeds = np.random.SeedSequence([tournament.seed, unit.start]).generate_state(deals, np.uint64)
     rng = np.random.default_rng([tournament.seed, unit.start, 1, unit.group])
     flat = np.ascontiguousarray(seating.reshape(-1, teams))
-    last = play_tables(tournament.rules, group, flat, np.repeat(seeds, tables), rng)
+    with _one_torch_thread():
+        last = play_tables(tournament.rules, group, flat, np.repeat(seeds, tables), rng)
     own = flat[:, :, None] == np.arange(len(group))  # bool [all tables, teams, G]
     return Outcome(unit, deal_margins(last["change"][:, :teams], own, deals), **_counts(last, own))
+
+
+@contextlib.contextmanager
+def _one_torch_thread() -> Iterator[None]:
+    """Within it torch, where an agent uses it, has one thread: their number may decide the last bits of a sum."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def deal_margins(change: np.ndarray, own: np.ndarray, deals: int) -> np.ndarray:
@@ -268,3 +294,12 @@ def _counts(last: np.ndarray, own: np.ndarray) -> dict[str, np.ndarray]:
         "taken": np.einsum("bit,btg->gi", to_team.astype(np.int64), own.astype(np.int64)),
         "awarded": np.einsum("bi,bg->gi", to_team.any(2).astype(np.int64), sat.astype(np.int64)),
     }
+
+
+def margins_of(tournament: Tournament, outcomes: Iterable[Outcome]) -> dict[tuple[int, int], np.ndarray]:
+    """The margin of every deal for each pair of players, from outcomes in order: float64 [deals], NaN if not met."""
+    parts: dict[tuple[int, int], list[np.ndarray]] = {}
+    for outcome in outcomes:
+        for pair, margins in zip(tournament.pairs(outcome.unit.group), outcome.margins, strict=True):
+            parts.setdefault(pair, []).append(margins)
+    return {pair: np.concatenate(margins) for pair, margins in parts.items()}
