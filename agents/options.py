@@ -13,6 +13,11 @@ from pitch_env import Rules
 def add_rules(parser: argparse.ArgumentParser) -> None:
     """What is played: ``chosen_rules`` reads it."""
     parser.add_argument("--rules", default="auction", choices=Rules.presets(), help="the preset (default: auction)")
+    add_rule_options(parser)
+
+
+def add_rule_options(parser: argparse.ArgumentParser) -> None:
+    """``--rule-options``, for commands that have the preset from elsewhere."""
     parser.add_argument("--rule-options", type=mapping, default={}, help="fields of it that differ: '{players: 6}'")
 
 
