@@ -11,7 +11,7 @@ import numpy as np
 
 from agents import options as common
 from agents.agent import Agent, load_all
-from agents.table import action_symbol, opinion
+from agents.opinions import action_symbol, opinion
 from pitch_env import Game, render
 from pitch_env.record import Record, RecordError, read_lines, replay
 

@@ -8,7 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.table import Move, Opinion, Table, action_symbol
+from agents.opinions import Opinion, action_symbol
+from agents.table import Move, Table
 from pitch_env import IllegalAction, render
 from pitch_env.actions import parse_action
 from pitch_env.result import Trick

@@ -4,8 +4,11 @@ No input and no output: play_terminal.py and play_web.py are its two faces. All 
 undo and loading are playing it again, and whatever is shown comes from the game.
 """
 
+import copy
+import dataclasses
 import json
 import re
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from agents.agent import Agent, load
+from agents.agent import load
+from agents.evaluation import fingerprint
 from agents.files import replace_atomically
+from agents.opinions import Opinion, opinion, think
 from pitch_env import DealResult, Game, IllegalAction, Rules
 from pitch_env.actions import action_text, parse_action
-from pitch_env.cards import CARD_ID
-from pitch_env.render import SYMBOLS, card_symbol
+from pitch_env.money import Ledger, Payment
+from pitch_env.record import Record, Seat, record_of
 from pitch_env.result import Trick
+from pitch_env.rules import MAX_PLAYERS
 
 FORMAT = "pitch-table 1"
 YOU = "you"
@@ -43,16 +49,6 @@ class Move:
         return self.phase in ("exchange", "discard") and self.action != "done"
 
 
-@dataclass(frozen=True)
-class Opinion:
-    """What an agent thinks that a seat should do."""
-
-    agent: str
-    choice: str
-    probabilities: list[tuple[str, float]]  # of the legal actions, the likeliest first; empty where it has none
-    value: float | None  # the points it expects of the deal, relative to the others; None where it has no idea
-
-
 class Table:
     """A person and agents who play one game after the other.
 
@@ -63,12 +59,16 @@ class Table:
         seed: of the first game; each game after it takes the next number. None draws one.
         deals: how many deals a game has at most; None plays to the target, or ``DEALS`` where there is none.
         hint: who gives hints; None takes the first of the agents that knows probabilities, or else the first.
+        restless: ``next_deal`` lets agents come and go now and then, where the rules have no target.
+        names: what the others are called, from the person's left; None calls them by the names of the agents.
+        ledger: with all players present, where the rules have no target; None begins a new one.
 
     Attributes:
         game: the game as it is now.
         names: what each seat is called.
-        results: what came of the deals of this game that are over.
+        results: what came of the deals of this game that are over; ``records`` tells all of them.
         between: whether a deal is over and the next one has not been begun; ``next_deal`` begins it.
+        ledger: who has won how much, None where the rules have a target.
 
     Raises:
         ValueError: no such seat or agent, too many agents, or one that does not play these rules.
@@ -83,18 +83,28 @@ class Table:
         seed: int | None = None,
         deals: int | None = None,
         hint: str | None = None,
+        restless: bool = False,
+        names: Sequence[str] | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         rules.team_of(seat)  # refuses what is no seat
         if not 1 <= len(against) <= rules.players - 1:
             raise ValueError(f"{len(against)} agents are not allowed; there are {rules.players - 1} other seats")
         if deals is None and rules.target is None:
             deals = DEALS
-        self.rules, self.seat, self.deals = rules, seat, deals
+        self.rules, self.seat, self.deals, self.restless = rules, seat, deals, restless
         self.against = [*against, *[against[-1]] * (rules.players - 1 - len(against))]
         self.seed = int(np.random.default_rng().integers(2**32)) if seed is None else seed
         self._agents = {name: load(name) for name in dict.fromkeys([*against, *([hint] if hint else [])])}
         self.hint = hint or next((name for name in against if hasattr(self._agents[name], "probabilities")), against[0])
-        self._sit()
+        called = self._called() if names is None else list(names)
+        self.players = self._around(None, self.against)
+        self.names = self._around(YOU, called)
+        if rules.target is None and ledger is None:
+            ledger = Ledger(rules.stake_cents, rules.moon_cents)
+            for name in self.names:
+                ledger.join(name)
+        self.ledger = ledger
         self._begin()
         for agent in self._agents.values():
             try:
@@ -102,24 +112,38 @@ class Table:
             except ValueError as error:
                 raise ValueError(f"{agent.name} cannot sit at this table: {error}") from None
 
-    def _sit(self) -> None:
-        """Give every seat an agent and a name of its own; ``expert#2`` for the second of a name."""
-        self.players: list[str | None] = [None] * self.rules.players
-        self.names = [YOU] * self.rules.players
-        for place, name in enumerate(self.against, 1):
-            seat = (self.seat + place) % self.rules.players
-            called = self._agents[name].name
-            number = 1 + sum(other.split("#")[0] == called for other in self.names)
-            self.players[seat] = name
-            self.names[seat] = called if number == 1 else f"{called}#{number}"
+    def _around(self, person: Any, others: Sequence[Any]) -> list[Any]:
+        """By seat: what is the person's, and what is the others', who are counted from his left."""
+        clockwise = [person, *others]
+        return [clockwise[(seat - self.seat) % self.rules.players] for seat in range(self.rules.players)]
+
+    @property
+    def others(self) -> list[str]:
+        """What the others are called, from the person's left."""
+        return [self.names[(self.seat + i) % self.rules.players] for i in range(1, self.rules.players)]
+
+    def _called(self) -> list[str]:
+        called: list[str] = []
+        for name in self.against:
+            called.append(_free_name(self._agents[name].name, [YOU, *called]))
+        return called
 
     def _begin(self) -> None:
         """Deal the first deal of the game of this seed."""
+        self.game_name = uuid.uuid4().hex
+        self._ledger_before = copy.deepcopy(self.ledger)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Go back to the beginning of the game."""
         self.game = Game(self.rules, self.seed, self.deals)
+        self.ledger = copy.deepcopy(self._ledger_before)
         self.actions: list[int] = []
         self.results: list[DealResult] = []
+        self.records: list[Record] = []
         self.between = False
         self._own: list[int] = []  # where in the actions the person's are
+        self._deal_begins = 0  # where in the actions those of this deal begin
 
     # Playing.
 
@@ -157,6 +181,7 @@ class Table:
     def _take(self, action: str | int) -> Move:
         game = self.game
         seat, phase, deals, tricks = game.actor, game.phase, game.deals_played, len(game.tricks)
+        before = game.clone()
         game.apply(action)
         assert seat is not None
         if seat == self.seat:
@@ -164,10 +189,23 @@ class Table:
         self.actions.append(parse_action(action))
         deal = game.last_deal if game.deals_played > deals else None
         if deal is not None:
-            self.results.append(deal)
-            self.between = not self.over
+            self._end_deal(before, deal)
         done = game.tricks if deal is None else deal.tricks
         return Move(seat, phase, action_text(self.actions[-1]), done[-1] if len(done) > tricks else None, deal)
+
+    def _end_deal(self, before: Game, deal: DealResult) -> None:
+        """Write down a deal that is over, of which ``before`` is the last moment."""
+        self.results.append(deal)
+        self.between = not self.over
+        self.records.append(record_of(before, self.actions[self._deal_begins :], self._seats(), self.game_name))
+        self._deal_begins = len(self.actions)
+        if self.ledger is not None:
+            change = [deal.score_change[self.rules.team_of(seat)] for seat in range(self.rules.players)]
+            self.ledger.deal(self.names, change, deal.pitcher, deal.moon)
+
+    def _seats(self) -> list[Seat]:
+        agents = [None if name is None else self._agents[name] for name in self.players]
+        return [Seat(YOU) if agent is None else Seat(agent.name, fingerprint(agent)) for agent in agents]
 
     def next_deal(self) -> None:
         """Begin the deal that was dealt after the last one."""
@@ -182,7 +220,7 @@ class Table:
         return True
 
     def _play_again(self, actions: Sequence[str | int]) -> None:
-        self._begin()
+        self._clear()
         for number, action in enumerate(actions, 1):
             self.next_deal()
             try:
@@ -194,6 +232,61 @@ class Table:
         """Begin another game, of the next seed."""
         self.seed += 1
         self._begin()
+
+    # Coming and going.
+
+    def joined(self, agent: str) -> "Table":
+        """A table with one more player, an agent by name or path, at the person's right; a new game begins.
+
+        Raises:
+            ValueError: no such agent, or it does not play this; or nobody may come or go now.
+        """
+        called = _free_name(load(agent).name, self.names)
+        ledger = self._ledger_between_deals()
+        ledger.join(called)
+        return self._reseated([*self.against, agent], [*self.others, called], ledger)
+
+    def left(self, name: str) -> tuple["Table", list[Payment]]:
+        """A table without the player of a name, and what is paid at his leaving; a new game begins.
+
+        Raises:
+            ValueError: nobody is called that, he is the last other one, or nobody may come or go now.
+        """
+        if name not in self.others:
+            raise ValueError(f"nobody else is called {name!r}; there is {', '.join(self.others)}")
+        ledger, place = self._ledger_between_deals(), self.others.index(name)
+        payments = ledger.leave(name)
+        others = [(agent, called) for agent, called in zip(self.against, self.others, strict=True) if called != name]
+        if not others:
+            raise ValueError(f"{self.others[place]} is the last other player")
+        return self._reseated([agent for agent, _ in others], [called for _, called in others], ledger), payments
+
+    def _ledger_between_deals(self) -> Ledger:
+        """A copy of the ledger. Raises ValueError where or while nobody may come or go."""
+        if self.ledger is None:
+            raise ValueError("players come and go only where the rules have no target, as in the money game")
+        if not (self.between or self.over or not self.actions):
+            raise ValueError("players come and go between deals only")
+        return copy.deepcopy(self.ledger)
+
+    def _reseated(self, against: Sequence[str], others: Sequence[str], ledger: Ledger) -> "Table":
+        rules = dataclasses.replace(self.rules, players=len(against) + 1)
+        left = (self.deals or DEALS) - len(self.results)
+        return Table(
+            rules, against, seat=min(self.seat, rules.players - 1), seed=self.seed + 1, deals=left or self.deals,
+            hint=self.hint, restless=self.restless, names=others, ledger=ledger,
+        )  # fmt: skip
+
+    def wander(self) -> tuple["Table", str]:
+        """At a restless table, one time in three an agent comes or goes: the table after it, and who it was."""
+        rng = np.random.default_rng([self.seed, len(self.results), 1])
+        if self.ledger is None or not self.restless or rng.random() > 1 / 3:
+            return self, ""
+        if self.rules.players > 2 and (self.rules.players == MAX_PLAYERS or rng.random() < 0.5):
+            name = str(rng.choice(self.others))
+            return self.left(name)[0], f"{name} leaves"
+        table = self.joined(str(rng.choice(self.against)))
+        return table, f"{table.others[-1]} joins"
 
     # Looking.
 
@@ -248,6 +341,10 @@ class Table:
             "hint": self.hint,
             "seed": self.seed,
             "deals": self.deals,
+            "restless": self.restless,
+            "names": self.others,
+            "game": self.game_name,
+            "ledger": None if self._ledger_before is None else self._ledger_before.to_dict(),
             "actions": [action_text(action) for action in self.actions],
         }
 
@@ -259,8 +356,10 @@ class Table:
         try:
             table = cls(
                 Rules.from_dict(fields["rules"]), fields["against"], seat=fields["seat"], seed=fields["seed"],
-                deals=fields["deals"], hint=fields["hint"],
+                deals=fields["deals"], hint=fields["hint"], restless=fields["restless"], names=fields["names"],
+                ledger=None if fields["ledger"] is None else Ledger.from_dict(fields["ledger"]),
             )  # fmt: skip
+            table.game_name = str(fields["game"])
             table._play_again(fields["actions"])
         except KeyError as error:
             raise ValueError(f"the saved table has no {error}") from None
@@ -281,32 +380,7 @@ class Table:
             raise ValueError(f"{path}: {error}") from None
 
 
-def action_symbol(action: str) -> str:
-    """An action's text with the suit's symbol: ``"A♠"``, ``"trump ♠"``."""
-    if action in CARD_ID:
-        return card_symbol(action)
-    return f"trump {SYMBOLS[action[-1]]}" if action.startswith("trump") else action
-
-
-def think(agent: Agent, game: Game, rng: np.random.Generator) -> int:
-    """The action that an agent takes for the seat to act, from what that seat sees."""
-    return int(agent.act(*_seen(game), rng)[0])
-
-
-def opinion(agent: Agent, game: Game, rng: np.random.Generator) -> Opinion:
-    """What an agent would do in the place of the seat to act, and what it makes of it."""
-    choice, shares, value = think(agent, game, rng), [], None
-    observation, mask = _seen(game)
-    if hasattr(agent, "probabilities"):
-        chances = agent.probabilities(observation, mask)[0]
-        legal = sorted(game.legal_ids(), key=lambda action: -chances[action])
-        shares = [(action_text(action), float(chances[action])) for action in legal]
-    if hasattr(agent, "values"):
-        value = float(agent.values(observation)[0])
-    return Opinion(agent.name, action_text(choice), shares, value)
-
-
-def _seen(game: Game) -> tuple[np.ndarray, np.ndarray]:
-    """Observation and mask of the seat to act, as a batch of one."""
-    assert game.actor is not None
-    return game.observation(game.actor)[None], game.legal_mask()[None]
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    """A name, or where it is taken the first free one of ``name#2``, ``name#3`` and so on."""
+    names = (name if number == 1 else f"{name}#{number}" for number in range(1, len(taken) + 2))
+    return next(free for free in names if free not in taken)

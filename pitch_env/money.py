@@ -234,7 +234,11 @@ class Ledger:
 
     def save(self, path: str | Path) -> None:
         """Write the ledger, whole or not at all. Raises OSError; an older file is then as it was."""
-        fields = {
+        replace_atomically(Path(path), json.dumps(self.to_dict(), indent=1).encode() + b"\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ledger, ready for JSON."""
+        return {
             "format": FORMAT,
             "stake_cents": self.stake_cents,
             "moon_cents": self.moon_cents,
@@ -243,7 +247,6 @@ class Ledger:
             "balances": {name: str(amount) for name, amount in self.balances.items()},
             "payments": [asdict(payment) for payment in self.payments],
         }
-        replace_atomically(Path(path), json.dumps(fields, indent=1).encode() + b"\n")
 
     @classmethod
     def load(cls, path: str | Path) -> "Ledger":
@@ -254,12 +257,13 @@ class Ledger:
             OSError: it cannot be read.
         """
         try:
-            return cls._from_fields(json.loads(Path(path).read_bytes()))
+            return cls.from_dict(json.loads(Path(path).read_bytes()))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is not a ledger, or a damaged one: {error}") from None
 
     @classmethod
-    def _from_fields(cls, fields: Any) -> "Ledger":
+    def from_dict(cls, fields: Any) -> "Ledger":
+        """The ledger that ``to_dict`` gave. Raises ValueError for what is none."""
         form = fields.get("format") if isinstance(fields, dict) else None
         if form != FORMAT:
             raise ValueError(f"its format is {form!r}; this version reads {FORMAT!r}")
