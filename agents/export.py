@@ -5,12 +5,14 @@ A file takes what the environment gives, ``observation`` and ``action_mask``, an
 is written before it has answered as the agent does on thousands of decisions of real games.
 """
 
+import contextlib
 import hashlib
+import importlib
 import json
 import logging
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +35,7 @@ from pitch_env.actions import ACTION_TEXT, NUM_ACTIONS
 from pitch_env.observation import Part, layout, part_slices, parts
 from pitch_env.state import Phase
 
+PACKAGES = {"onnx": ("onnx", "onnxscript", "onnxruntime"), "torch": ("torch",)}  # that each format needs
 INPUTS, OUTPUTS = ["observation", "action_mask"], ["probabilities", "action", "value"]
 DECISIONS = 10_000
 BATCH_SIZES = (1, 7, 256)
@@ -162,13 +165,15 @@ def export(
         What was written and how it was verified, ready for JSON.
 
     Raises:
-        ValueError: no such checkpoint; a file does not play as the agent does; the folder holds another README.
+        ValueError: no such checkpoint; a file does not play as the agent does; the folder holds another README; a
+            package is missing.
         OSError: a file could not be written.
     """
+    _refuse_missing_packages(formats)
     file = file_of(checkpoint)
     agent = load_agent(file)
     model_card.refuse_other(out / "README.md")
-    facts = describe(agent, file)
+    facts = describe(agent, file, formats)
     graph = PolicyGraph(agent.rules, agent.network).eval()
     tell(f"playing {decisions:,} decisions")
     expected = Expected.of(agent, decisions)
@@ -191,6 +196,15 @@ def export(
     return {"files": [str(out / name) for name in contents], "verified": checks, "checkpoint": facts["checkpoint"]}
 
 
+def _refuse_missing_packages(formats: Sequence[str]) -> None:
+    for name in formats:
+        for package in PACKAGES[name]:
+            try:
+                importlib.import_module(package)
+            except ImportError:
+                raise ValueError(f"format {name!r} needs {package}: pip install 'pitch-env[export]'") from None
+
+
 def _evaluation_of(agent: NetworkAgent, file: Path) -> dict[str, Any] | None:
     """The evaluation beside a checkpoint, where it is of these weights."""
     results = file.with_name("evaluation.json")
@@ -202,8 +216,8 @@ def _json(content: dict[str, Any]) -> bytes:
     return json.dumps(content, indent=1, allow_nan=False).encode() + b"\n"
 
 
-def describe(agent: NetworkAgent, file: Path) -> dict[str, Any]:
-    """The metadata of an exported policy, ready for JSON."""
+def describe(agent: NetworkAgent, file: Path, formats: Sequence[str]) -> dict[str, Any]:
+    """The metadata of a policy exported to some formats, ready for JSON."""
     rules, header = agent.rules, read(file).header
     tables = parts(rules)
     return {
@@ -224,7 +238,7 @@ def describe(agent: NetworkAgent, file: Path) -> dict[str, Any]:
             "network": header["network"],
             "config": {name: value for name, value in header["config"].items() if name != "out"},  # a path of its maker
         },
-        "versions": versions() | {name: version(name) for name in ("torch", "onnx", "onnxscript", "onnxruntime")},
+        "versions": versions() | {name: version(name) for each in ("torch", *formats) for name in PACKAGES[each]},
     }
 
 
@@ -238,10 +252,7 @@ def write_torch(graph: PolicyGraph, facts: dict[str, Any], path: Path) -> None:
 
 def write_onnx(graph: PolicyGraph, facts: dict[str, Any], path: Path) -> None:
     """A file for ONNX Runtime and others."""
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it tells of packages that are not needed
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # torch's own use of what it has deprecated
-        warnings.filterwarnings("ignore", ".*axis name: batch will not be used", UserWarning)  # it is, for both inputs
+    with _quiet():
         program = torch.onnx.export(
             graph, _inputs(graph), input_names=INPUTS, output_names=OUTPUTS, dynamic_shapes=_shapes(), dynamo=True,
             external_data=False, verbose=False,
@@ -254,6 +265,21 @@ def write_onnx(graph: PolicyGraph, facts: dict[str, Any], path: Path) -> None:
 
 
 WRITERS: dict[str, Callable[[PolicyGraph, dict[str, Any], Path], None]] = {"onnx": write_onnx, "torch": write_torch}
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what the exporter says about packages that are not needed and about its own deprecations."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
+            warnings.filterwarnings("ignore", ".*axis name: batch will not be used", UserWarning)  # it is, for both
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _inputs(graph: PolicyGraph) -> tuple[Tensor, Tensor]:

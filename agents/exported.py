@@ -8,6 +8,7 @@ actions = agent.act(observation, mask, rng)
 
 import json
 import os
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,8 @@ def _open_torch(file: Path) -> tuple[str | None, Run]:
         import torch
     except ImportError:
         raise ValueError(f"{file} needs PyTorch: pip install torch; an ONNX file does without") from None
+    if not zipfile.is_zipfile(file):  # torch would say so in twenty lines
+        raise ValueError(f"{file} is not a torch.export file, or a damaged one")
     found = {METADATA: ""}
     try:
         module = torch.export.load(file, extra_files=found).module()
