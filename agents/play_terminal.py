@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import sys
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +13,8 @@ from agents.opinions import Opinion, action_symbol
 from agents.table import Move, Table
 from pitch_env import IllegalAction, render
 from pitch_env.actions import parse_action
+from pitch_env.cards import CARD_ID
+from pitch_env.money import Ledger
 from pitch_env.result import Trick
 
 if TYPE_CHECKING:
@@ -28,6 +31,9 @@ Type a card (AS, 10d, +J), a bid (pass, 2, moon), a trump (trump S) or done, or 
   save FILE    write the table to a file
   load FILE    go on with a saved table
   new          begin a new game
+  money        who has won how much, and who would pay whom
+  join AGENT   take in another player between deals
+  leave NAME   let one go and settle with him
   quit         leave, as the end of input does
 Cards that you may play stand in [brackets]. An empty line begins the next deal."""
 _ASK = {
@@ -82,10 +88,14 @@ class _Face:
         if not self.shown:
             self.show_table()
         try:
-            return self.obey(" ".join(input(self._prompt()).split()))
+            line = " ".join(input(self._prompt()).split())
         except EOFError:
             self.console.print()
             return False
+        if not sys.stdin.isatty():
+            print(line)  # what is piped in is not seen otherwise
+        try:
+            return self.obey(line)
         except IllegalAction as error:
             self.say(self.table.named(str(error)))
         except (ValueError, OSError) as error:
@@ -101,8 +111,7 @@ class _Face:
         if command is not None:
             command(self, rest)
         elif not line and self.table.between:
-            self.table.next_deal()
-            self.shown = False
+            self.next_deal()
         elif line:
             self.tell([self.table.act(self._action(line))])
             self.shown = False
@@ -123,10 +132,8 @@ class _Face:
             return "game over: new, undo, save FILE, load FILE or quit> "
         if table.between:
             return "Enter for the next deal> "
-        legal = table.game.legal()
-        if table.game.phase == "play" or len(legal) > 12:
-            return f"{_ASK[table.game.phase]}> "
-        return f"{_ASK[table.game.phase]} ({', '.join(legal)})> "
+        others = [action for action in table.game.legal() if action not in CARD_ID]  # cards are seen in the hand
+        return f"{_ASK[table.game.phase]} ({', '.join(others)})> " if others else f"{_ASK[table.game.phase]}> "
 
     def hint(self, rest: str) -> None:
         self.show_opinion(self.table.advice())
@@ -143,15 +150,15 @@ class _Face:
     def undo(self, rest: str) -> None:
         if not self.table.undo():
             raise ValueError("there is nothing to take back")
-        self.changed(self.table)
+        self._note()
         self.shown = False
 
     def save(self, rest: str) -> None:
-        self.table.save(_path(rest, "save"))
+        self.table.save(Path(_named(rest, "save", "FILE")).expanduser())
         self.say(f"saved to {rest}")
 
     def load(self, rest: str) -> None:
-        self.table = Table.load(_path(rest, "load"))
+        self.table = Table.load(Path(_named(rest, "load", "FILE")).expanduser())
         self.shown = False
         self.greet()
 
@@ -159,6 +166,40 @@ class _Face:
         self.table.new_game()
         self.shown = False
         self.greet()
+
+    def next_deal(self) -> None:
+        self.shown = False
+        table, who = self.table.wander()
+        if table is self.table:
+            table.next_deal()
+        else:
+            self.say(f"{who}; a new game begins")
+            self.table = table
+
+    def money(self, rest: str) -> None:
+        ledger = self.table.ledger
+        if ledger is None:
+            raise ValueError("these rules are not played for money")
+        self.say(self._balances(ledger))
+        for payment in ledger.settlement().payments:
+            self.say(f"  {payment.payer} would pay {payment.payee} {_dollars(payment.cents)}")
+
+    def _balances(self, ledger: Ledger) -> str:
+        return "money: " + ", ".join(
+            f"{name} {_dollars(cents, '+')}" for name, cents in ledger.whole_balances().items()
+        )
+
+    def join(self, rest: str) -> None:
+        self.table = self.table.joined(_named(rest, "join", "AGENT"))
+        self.shown = False
+        self.say(f"{self.table.others[-1]} joins; a new game begins")
+
+    def leave(self, rest: str) -> None:
+        self.table, payments = self.table.left(_named(rest, "leave", "NAME"))
+        self.shown = False
+        self.say(f"{rest} leaves; a new game begins")
+        for payment in payments:
+            self.say(self.table.named(f"  {payment.payer} pays {payment.payee} {_dollars(payment.cents)}"))
 
     def help(self, rest: str) -> None:
         self.say(HELP)
@@ -200,7 +241,13 @@ class _Face:
             self.say(self._trick_words(move.trick))
         if move.deal is not None:
             self.show_result()
+            self._note()
+
+    def _note(self) -> None:
+        try:
             self.changed(self.table)
+        except (ValueError, OSError) as error:
+            self.say(f"this was not recorded: {error}")
 
     def _trick_words(self, trick: Trick) -> str:
         winner, cards = trick
@@ -221,6 +268,8 @@ class _Face:
         if table.between or table.over:
             scores = (f"{table.team_name(team)} {score}" for team, score in enumerate(game.scores))
             self.say(f"scores: {', '.join(scores)}")
+            if table.ledger is not None:
+                self.say(self._balances(table.ledger))
             if table.over:
                 self.say(table.named(render.turn(game)))
             return
@@ -280,14 +329,18 @@ class _Face:
 _COMMANDS: dict[str, Callable[[_Face, str], None]] = {
     "?": _Face.hint, "hint": _Face.hint, "help": _Face.help, "table": lambda face, rest: face.show_table(),
     "last": _Face.last, "deal": _Face.deal, "undo": _Face.undo, "save": _Face.save, "load": _Face.load,
-    "new": _Face.new,
+    "new": _Face.new, "money": _Face.money, "join": _Face.join, "leave": _Face.leave,
 }  # fmt: skip
 
 
-def _path(rest: str, command: str) -> Path:
+def _named(rest: str, command: str, what: str) -> str:
     if not rest:
-        raise ValueError(f"{command} what? Say {command} FILE")
-    return Path(rest).expanduser()
+        raise ValueError(f"{command} what? Say {command} {what}")
+    return rest
+
+
+def _dollars(cents: int, sign: str = "") -> str:
+    return f"{cents / 100:{sign}.2f} $"
 
 
 def _can_write(characters: str, encoding: str) -> bool:

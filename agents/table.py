@@ -29,7 +29,7 @@ from pitch_env.rules import MAX_PLAYERS
 
 FORMAT = "pitch-table 1"
 YOU = "you"
-_VERBS = {"does": "do", "is": "are", "wins": "win"}
+_VERBS = {"does": "do", "is": "are", "wins": "win", "pays": "pay"}
 DEALS = 12  # of a game whose rules have no target, unless it is said otherwise
 
 
@@ -298,7 +298,7 @@ class Table:
         words = re.sub(r"(?:player_|\bseat )(\d+)", lambda found: self.names[int(found[1])], words)
         if self.rules.pairs:
             words = re.sub(r"team (\d+)", lambda found: self.team_name(int(found[1])), words)
-        words = re.sub(rf"\b{YOU} (does|is|wins)\b", lambda found: f"{YOU} {_VERBS[found[1]]}", words)
+        words = re.sub(rf"\b{YOU} ({'|'.join(_VERBS)})\b", lambda found: f"{YOU} {_VERBS[found[1]]}", words)
         return re.sub(rf"^({YOU} bid .* and) was set", r"\1 were set", words)
 
     def team_name(self, team: int) -> str:

@@ -1,5 +1,7 @@
 """A person at a table: what he may do and see, undo, saved tables; and the program in a terminal and in a pipe."""
 
+import codecs
+import io
 import json
 import os
 import pty
@@ -18,15 +20,16 @@ import numpy as np
 import pytest
 
 from agents.cli import main
+from agents.command_play import keep_records
 from agents.table import Table
-from pitch_env import Game, IllegalAction, Rules
+from pitch_env import Game, IllegalAction, Rules, record
 
 ROOT = Path(__file__).parent.parent
 PRESETS = [(name, {}) for name in Rules.presets()] + [("oklahoma", {"players": 6}), ("money", {"players": 2})]
 
 
-def play_on(table: Table, rng: np.random.Generator, actions: int = 10**6) -> Iterator[Table]:
-    """Play with random actions for the person; stops after so many of them or at the end of the game."""
+def play_on(table: Table, rng: np.random.Generator, actions: int = 10**6, deals: int = 10**6) -> Iterator[Table]:
+    """Play with random actions for the person; stops after so many of them, or so many deals, or the game."""
     for _ in range(actions):
         while table.between or not (table.yours or table.over):
             table.next_deal()
@@ -36,6 +39,8 @@ def play_on(table: Table, rng: np.random.Generator, actions: int = 10**6) -> Ite
         yield table
         table.act(rng.choice(table.game.legal()))
         list(table.agents_moves())
+        if len(table.results) >= deals:
+            return
 
 
 @pytest.mark.parametrize(("name", "options"), PRESETS)
@@ -151,6 +156,100 @@ def test_an_action_out_of_turn_is_refused():
         table.act("pass")
 
 
+def between_deals(table: Table, deals: int = 1) -> Table:
+    """The table when so many deals of its game are over."""
+    assert all(play_on(table, np.random.default_rng(4), deals=deals))
+    return table
+
+
+def test_the_ledger_settles_every_deal_once_also_after_undo():
+    table = between_deals(Table(Rules.preset("money"), ["greedy", "expert"], seed=1), 3)
+    for _ in range(2):
+        expected = np.zeros(4)
+        for deal in table.results:
+            change = np.array(deal.score_change)
+            expected += 10 * (change - change.mean())
+            if deal.moon is not None:
+                moon = np.where(np.arange(4) == deal.pitcher, 300, -100)
+                expected += moon if deal.moon else -moon
+        assert table.ledger.deals == len(table.results) > 0
+        assert [float(table.ledger.balances[name]) for name in table.names] == pytest.approx(expected.tolist())
+        for _ in range(8):
+            table.undo()
+    assert Table(Rules.preset("auction"), ["greedy"]).ledger is None
+
+
+def test_players_come_and_go_between_deals_and_keep_their_money():
+    first = between_deals(Table(Rules.preset("money"), ["greedy", "expert"], seat=3, seed=1))
+    more = first.joined("random").joined("greedy")
+    assert (first.rules.players, more.rules.players, more.seat) == (4, 6, 3)
+    assert more.others == ["greedy", "expert", "expert#2", "random", "greedy#2"]
+    assert more.ledger.balances.items() >= first.ledger.balances.items()
+    owed = more.ledger.whole_balances()["expert"]
+    fewer, payments = more.left("expert")
+    assert "expert" not in fewer.names
+    assert sum(each.cents if each.payee == "expert" else -each.cents for each in payments) == owed
+    assert sum(fewer.ledger.balances.values()) == 0
+    while len(fewer.others) > 1:
+        fewer = fewer.left(fewer.others[0])[0]
+    assert (fewer.rules.players, fewer.names[fewer.seat]) == (2, "you")
+    with pytest.raises(ValueError, match="is the last other player"):
+        fewer.left(fewer.others[0])
+    with pytest.raises(ValueError, match="nobody else is called 'nobody'"):
+        more.left("nobody")
+    while not more.actions:
+        if more.yours:
+            more.act(more.game.legal()[0])
+        list(more.agents_moves())
+    with pytest.raises(ValueError, match="between deals only"):
+        more.joined("random")
+    with pytest.raises(ValueError, match="no target"):
+        Table(Rules.preset("auction"), ["greedy"]).joined("random")
+
+
+def test_at_a_restless_table_the_number_of_players_changes_and_all_is_saved(tmp_path):
+    table, rng = Table(Rules.preset("money"), ["greedy", "random"], seed=3, restless=True), np.random.default_rng(0)
+    seen = set()
+    for _ in range(20):
+        if table.over:
+            table.new_game()
+        between_deals(table, len(table.results) + 1)
+        table, who = table.wander()
+        seen.add(who.split()[-1] if who else "")
+        table.next_deal()
+        table.save(tmp_path / "t.json")
+        table = Table.load(tmp_path / "t.json")
+        for here in play_on(table, rng, 2):
+            assert set(here.ledger.present) == set(here.names)
+    assert seen == {"", "joins", "leaves"}
+
+
+def test_records_are_of_the_deals_that_count(tmp_path):
+    file, rules = tmp_path / "games.jsonl", Rules.preset("oklahoma")
+    other = between_deals(Table(rules, ["random"], seed=8))
+    keep_records(file, other)
+    table = between_deals(Table(rules, ["random"], seed=9), 2)
+    keep_records(file, table)
+    keep_records(file, table)
+    table.save(tmp_path / "t.json")
+    table = between_deals(Table.load(tmp_path / "t.json"), 3)
+    keep_records(file, table)
+    assert [(each.game, each.deal.number) for each in record.read(file)] == [
+        (other.game_name, 1), *((table.game_name, number) for number in (1, 2, 3)),
+    ]  # fmt: skip
+    while len(table.results) > 1:
+        table.undo()
+    keep_records(file, table)
+    kept = list(record.read(file))
+    assert len(kept) == 2
+    assert [seat.agent for seat in kept[0].seats] == ["you", "random", "random", "random"]
+    assert kept[1].result.score_change == table.results[0].score_change
+    file.write_text("a letter\n")
+    with pytest.raises(ValueError, match="not a file of game records"):
+        keep_records(file, table)
+    assert file.read_text() == "a letter\n"
+
+
 # The program, through a pseudo-terminal.
 
 
@@ -166,7 +265,7 @@ class Terminal:
             env=kept | {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **environment},
         )  # fmt: skip
         os.close(theirs)
-        self.raw = ""
+        self.raw, self.decode = "", codecs.getincrementaldecoder("utf-8")().decode
 
     def until(self, pattern: str) -> str:
         """What is shown until it ends with the pattern, without the escapes; ``raw`` keeps them."""
@@ -174,7 +273,7 @@ class Terminal:
         while not re.search(f"(?:{pattern})$", plain(self.raw)):
             assert select.select([self.end], [], [], max(0, limit - time.monotonic()))[0], self.raw
             try:
-                self.raw += os.read(self.end, 65536).decode(errors="replace")
+                self.raw += self.decode(os.read(self.end, 65536))
             except OSError:  # the program has closed its end
                 break
         return plain(self.raw)
@@ -197,10 +296,8 @@ def plain(text: str) -> str:
 def choices(screen: str) -> list[str]:
     """What the last screen says that one may choose."""
     listed = re.search(r"\(([^()]*)\)> $", screen)
-    if listed and "[" not in screen.splitlines()[-2]:
-        return listed[1].split(", ")
     hand = [line for line in screen.splitlines() if line.startswith("your hand")][-1]
-    return re.findall(r"\[(\S+)\]", hand)
+    return (listed[1].split(", ") if listed else []) + re.findall(r"\[(\S+)\]", hand)
 
 
 def finish_deal(terminal: Terminal, screen: str) -> str:
@@ -239,6 +336,8 @@ def test_a_deal_in_a_terminal(tmp_path):
     screen = finish_deal(terminal, terminal.says(""))
     assert "game over" in screen
     assert "seed 4" in terminal.says("new")
+    assert "not played for money" in terminal.says("money")
+    assert "no target" in terminal.says("join greedy")
     os.write(terminal.end, b"quit\n")
     terminal.until("quit\n")
     assert terminal.close() == 0
@@ -253,6 +352,17 @@ def test_no_colours_where_they_are_not_wanted(environment):
     os.write(terminal.end, b"\x04")
     terminal.until("\n")
     assert terminal.close() == 0
+
+
+def test_a_table_for_money_in_a_pipe(monkeypatch, capsys, tmp_path):
+    lines = ["pass", *(card for card in "AS KS"), "join random", "money", "leave expert", "leave you", "load", "quit"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    file = tmp_path / "games.jsonl"
+    assert main(["play", "--rules", "money", "--against", "expert", "--seed", "4", "--record", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "money: you +0.00 $" in shown or "between deals only" in shown
+    assert "load what? Say load FILE" in shown
+    assert file.exists()
 
 
 def test_a_pipe_is_plain_and_its_end_ends_the_game():
