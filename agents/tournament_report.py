@@ -25,9 +25,9 @@ p { margin: .3em 0 1em; max-width: 46em } img { max-width: 100%; display: block 
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap }
 th, td { text-align: right; padding: .25em .8em; border-bottom: 1px solid #dde3e8 }
 th:first-child, td:first-child { text-align: left } th { font-weight: 600; border-bottom: 2px solid #1f2933 }
-.up { color: #1c6b3c } .down { color: #a3322a } 
+.up { color: #1c6b3c } .down { color: #a3322a }
 code { background: #f0f3f5; padding: .1em .3em; overflow-wrap: anywhere }
-.small, .small td, .small th { font-size: 14px; white-space: normal }
+.small td, .small th { font-size: 14px; white-space: normal; text-align: left; vertical-align: top }
 """
 
 
@@ -112,7 +112,7 @@ def _heat_map(
     colours = matplotlib.colormaps["RdBu"].with_extremes(bad="#eef1f4")
     axes.imshow(values, cmap=colours, vmin=-limit, vmax=limit, aspect="auto")
     for row, column in np.ndindex(values.shape):
-        dark = abs(values[row, column]) > 0.6 * limit
+        dark = abs(values[row, column]) > 0.55 * limit
         axes.text(column, row, texts[row][column], ha="center", va="center", fontsize=9, color="white" if dark else INK)
     axes.set_xticks(range(len(columns)), columns, rotation=30 if max(map(len, columns)) > 11 else 0)
     axes.set_yticks(range(len(rows)), rows)

@@ -1,5 +1,6 @@
 """What came of a tournament: margins, standings, bids and points; as data, as JSON, and as tables for a terminal."""
 
+import itertools
 import subprocess
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -58,7 +59,7 @@ class Standing:
 
 @dataclass
 class Result:
-    """All that came of a tournament; standings from the best down."""
+    """All that came of a tournament; standings and pairings from the best down."""
 
     tournament: Tournament
     deals: int
@@ -80,11 +81,6 @@ def result_of(tournament: Tournament, outcomes: list[Outcome]) -> Result:
     """Sum up. Raises ValueError where two players met in fewer than two deals."""
     margins = margins_of(tournament, outcomes)
     names = [player.name for player in tournament.players]
-    pairings = []
-    for (first, second), values in margins.items():
-        met = values[~np.isnan(values)]
-        wins, draws, losses = wins_draws_losses(met).sum(0).tolist()
-        pairings.append(Pairing(names[first], names[second], len(met), interval(met), wins, draws, losses))
     ratings = rate(margins, len(names))
     standings = [
         _standing(
@@ -92,8 +88,18 @@ def result_of(tournament: Tournament, outcomes: list[Outcome]) -> Result:
         )
         for player in range(len(names))
     ]
-    standings.sort(key=lambda standing: -standing.points.mean)
-    return Result(tournament, len(next(iter(margins.values()))), pairings, standings)
+    order = sorted(range(len(names)), key=lambda player: -standings[player].points.mean)
+    pairings = [
+        _pairing(names[first], names[second], margins[first, second] if first < second else -margins[second, first])
+        for first, second in itertools.combinations(order, 2)
+    ]
+    return Result(tournament, len(margins[0, 1]), pairings, [standings[player] for player in order])
+
+
+def _pairing(first: str, second: str, margins: np.ndarray) -> Pairing:
+    met = margins[~np.isnan(margins)]
+    wins, draws, losses = wins_draws_losses(met).sum(0).tolist()
+    return Pairing(first, second, len(met), interval(met), wins, draws, losses)
 
 
 def _against_field(margins: dict[tuple[int, int], np.ndarray], player: int) -> Interval:
@@ -179,22 +185,26 @@ def print_result(result: Result, title: str) -> None:
 
     console = Console()
     wide = console if console.is_terminal else Console(width=max(120, 30 + 18 * len(result.standings)))
-    for table in (_standings_table(result, title), _cross_table(result), _shares_table(result)):
-        wide.print(table)
+    for heading, table in (
+        (title, _standings_table(result)),
+        ("points per deal of the row against the column, with half the 95 % interval", _cross_table(result)),
+        ("share of each point, of those given at its tables", _shares_table(result)),
+    ):
+        wide.print(heading, table, sep="\n", highlight=False)
 
 
-def _table(title: str, columns: list[str]) -> "Table":
+def _table(columns: list[str]) -> "Table":
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    table = Table()
     table.add_column("agent")
     for column in columns:
         table.add_column(column, justify="right")
     return table
 
 
-def _standings_table(result: Result, title: str) -> "Table":
-    table = _table(title, ["points per deal", "95 % interval", "rating", "95 % interval", "pitched", "made"])
+def _standings_table(result: Result) -> "Table":
+    table = _table(["points per deal", "95 % interval", "rating", "95 % interval", "pitched", "made"])
     table.add_column("bids (made of tried)")
     for each in result.standings:
         table.add_row(
@@ -208,7 +218,7 @@ def _standings_table(result: Result, title: str) -> "Table":
 
 def _cross_table(result: Result) -> "Table":
     names = [standing.name for standing in result.standings]
-    table = _table("points per deal of the row against the column, with half the 95 % interval", names)
+    table = _table(names)
     for first in names:
         cells = []
         for second in names:
@@ -222,7 +232,7 @@ def _cross_table(result: Result) -> "Table":
 
 def _shares_table(result: Result) -> "Table":
     items = [item for item in ITEMS if any(share.item == item for each in result.standings for share in each.shares)]
-    table = _table("share of each point, of those given at its tables", ["even", *(words(item) for item in items)])
+    table = _table(["even", *(words(item) for item in items)])
     for each in result.standings:
         shares = {share.item: f"{share.taken / share.awarded:.1%}" for share in each.shares}
         table.add_row(each.name, f"{each.even:.1%}", *(shares.get(item, "-") for item in items))

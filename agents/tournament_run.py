@@ -61,9 +61,9 @@ class Journal:
                 raise ValueError
             for each in map(Outcome.from_json, outcomes):
                 self.outcomes[each.unit] = each
+            differing = list(_differences(header, tournament.identity()))
         except (ValueError, TypeError, KeyError, AttributeError):
             raise ValueError(f"{self.path} is not the journal of a tournament, or a damaged one") from None
-        differing = list(_differences(header, tournament.identity()))
         if differing:
             raise ValueError(f"{self.path} is of another tournament: {'; '.join(differing)}")
         if len(whole) < len(content):
@@ -82,17 +82,21 @@ def _line(content: dict[str, Any]) -> bytes:
     return json.dumps(content, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _differences(there: dict[str, Any], here: dict[str, Any], path: str = "") -> Iterator[str]:
+def _differences(there: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
     """What differs between two identities, in words."""
-    for name in [*here, *(name for name in there if name not in here)]:
-        old: Any = there.get(name)
-        new: Any = here.get(name)
-        if name == "players" and list(map(_title, old)) != list(map(_title, new)):
-            yield f"it is between {', '.join(map(_title, old))}, this one between {', '.join(map(_title, new))}"
-        elif isinstance(old, dict) and isinstance(new, dict):
-            yield from _differences(old, new, f"{name}.")
-        elif old != new:
-            yield f"its {path}{name} is {old!r}, here it is {new!r}"
+    old, new = (", ".join(map(_title, each["players"])) for each in (there, here))
+    if old != new:
+        yield f"it is between {old}, this one between {new}"
+    old_values, new_values = map(_flat, (there, here))
+    for name in [*new_values, *(old_values.keys() - new_values.keys())]:
+        if old_values.get(name) != new_values.get(name):
+            yield f"its {name} is {old_values.get(name)!r}, here it is {new_values.get(name)!r}"
+
+
+def _flat(identity: dict[str, Any]) -> dict[str, Any]:
+    """All of an identity but the players, on one level."""
+    rules = {f"rules.{name}": value for name, value in identity["rules"].items()}
+    return rules | {name: value for name, value in identity.items() if name not in ("players", "rules")}
 
 
 def _title(player: dict[str, str]) -> str:
