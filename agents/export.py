@@ -165,14 +165,16 @@ def export(
         What was written and how it was verified, ready for JSON.
 
     Raises:
-        ValueError: no such checkpoint; a file does not play as the agent does; the folder holds another README; a
-            package is missing.
+        ValueError: no such checkpoint; a file does not play as the agent does; the folder holds another README or
+            parts of another export; a package is missing.
         OSError: a file could not be written.
     """
     _refuse_missing_packages(formats)
     file = file_of(checkpoint)
     agent = load_agent(file)
-    model_card.refuse_other(out / "README.md")
+    evaluation = _evaluation_of(agent, file)
+    names = [*(f"model{SUFFIXES[name]}" for name in formats), *(["evaluation.json"] if evaluation else [])]
+    _refuse_mixing(out, names)
     facts = describe(agent, file, formats)
     graph = PolicyGraph(agent.rules, agent.network).eval()
     tell(f"playing {decisions:,} decisions")
@@ -186,14 +188,21 @@ def export(
             tell(f"comparing {path.name} with {agent.name}")
             checks[name] = verify(path, expected)
             contents[path.name] = path.read_bytes()
-    contents["model.json"] = _json(facts)
-    evaluation = _evaluation_of(agent, file)
+    contents["metadata.json"] = _json(facts)
     if evaluation is not None:
         contents["evaluation.json"] = _json(evaluation)
     contents["README.md"] = model_card.write(facts, evaluation, checks, license_name).encode()
     for name, content in contents.items():
         replace_atomically(out / name, content)
     return {"files": [str(out / name) for name in contents], "verified": checks, "checkpoint": facts["checkpoint"]}
+
+
+def _refuse_mixing(out: Path, names: Sequence[str]) -> None:
+    """Raises ValueError where a folder holds parts of an export that files of these names would not replace."""
+    model_card.refuse_other(out / "README.md")
+    for name in sorted({*(f"model{suffix}" for suffix in SUFFIXES.values()), "evaluation.json"} - {*names}):
+        if (out / name).exists():
+            raise ValueError(f"{out / name} is of another export and would lie beside this one; choose another folder")
 
 
 def _refuse_missing_packages(formats: Sequence[str]) -> None:

@@ -255,6 +255,6 @@ def _provenance(facts: dict[str, Any], checks: dict[str, Any]) -> str:
     return (
         f"## Where it comes from\n\nCheckpoint `{checkpoint['fingerprint']}`, SHA-256 of the file "
         f"`{checkpoint['sha256']}`. Made with {versions}. Before it was written it was compared:\n\n{verified}\n\n"
-        "The file itself carries all of this in its metadata, under the key `pitch-env`, as does `model.json`.\n\n"
+        "The file itself carries all of this in its metadata, under the key `pitch-env`, as does `metadata.json`.\n\n"
         f"The training:\n\n```yaml\n{yaml.safe_dump(checkpoint['config'], sort_keys=False)}```"
     )

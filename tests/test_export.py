@@ -190,7 +190,7 @@ def test_the_file_says_what_it_is(folder):
     model = onnx.load(folder / "model.onnx")
     onnx.checker.check_model(model, full_check=True)
     facts = json.loads({each.key: each.value for each in model.metadata_props}["pitch-env"])
-    assert facts == json.loads((folder / "model.json").read_text())
+    assert facts == json.loads((folder / "metadata.json").read_text())
     assert facts["format"] == exported.FORMAT
     assert Rules.from_dict(facts["rules"]) == AUCTION
     assert facts["actions"] == list(ACTION_TEXT)
@@ -448,7 +448,7 @@ def test_results_of_other_weights_are_not_claimed(tmp_path):
     assert "There was no evaluation" in text
     assert "model-index" not in text
     assert "license: apache-2.0\n" in text
-    assert sorted(file.name for file in out.iterdir()) == ["README.md", "model.json", "model.onnx", "model.pt2"]
+    assert {file.name for file in out.iterdir()} == {"README.md", "metadata.json", "model.onnx", "model.pt2"}
     assert load(out).fingerprint == load(run).fingerprint
 
 
@@ -457,6 +457,13 @@ def test_another_readme_stays(tmp_path, capsys):
     assert main(["export", str(SHIPPED), "--out", str(tmp_path)]) == 1
     assert "is no model card of pitch-env and stays as it is" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["README.md"]
+
+
+def test_exports_are_not_mixed(torch_folder):
+    before = {file: file.read_bytes() for file in torch_folder.iterdir()}
+    with pytest.raises(ValueError, match=r"model.pt2 is of another export and would lie beside this one"):
+        export.export(SHIPPED, torch_folder, ["onnx"])
+    assert {file: file.read_bytes() for file in torch_folder.iterdir()} == before
 
 
 def test_a_missing_package_is_named(tmp_path, monkeypatch):
