@@ -6,6 +6,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+SHIPPED = Path(__file__).parent.parent / "checkpoints"  # in a copy of the repository
+
 
 @runtime_checkable
 class Agent(Protocol):
@@ -28,21 +30,30 @@ class Agent(Protocol):
 
 
 def load(agent: str | Path) -> Agent:
-    """An agent by the name of a baseline, or from a checkpoint's path.
+    """An agent by the name of a baseline or of a shipped checkpoint, or from a checkpoint's path.
 
     Raises:
         ValueError: neither; names what there is.
     """
+    from agents import exported
+
+    if exported.is_exported(Path(agent)):
+        return exported.load(agent)
     from agents.baselines import BASELINES
 
     makers: dict[str, Callable[[], Agent]] = dict(BASELINES)
     if isinstance(agent, str) and agent in makers:
         return makers[agent]()
-    if Path(agent).exists():
+    shipped = sorted(folder.name for folder in SHIPPED.glob("*") if folder.is_dir())
+    path = SHIPPED / agent if isinstance(agent, str) and agent in shipped else Path(agent)
+    if path.exists():
         from agents.checkpoint import load_agent  # torch is needed for networks only
 
-        return load_agent(Path(agent))
-    raise ValueError(f"no agent {str(agent)!r}; it is a checkpoint's path or one of {', '.join(makers)}")
+        return load_agent(path)
+    known = ", ".join([*makers, *shipped])
+    raise ValueError(
+        f"no agent {str(agent)!r}; it is the path of a checkpoint or of an exported policy, or one of {known}"
+    )
 
 
 def load_all(names: list[str]) -> list[Agent]:

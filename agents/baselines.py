@@ -1,17 +1,19 @@
-"""Players by rule: ``random``, ``greedy`` and ``expert``, and the way from a batch of observations to their kernels.
+"""Players by rule: ``random``, ``greedy``, ``expert`` and its variations, and the way from observations to kernels.
 
 A baseline knows what a network knows: observations and masks. It reads the rules from the first bytes of each row,
 decodes the rest with the inverse of what wrote it, and decides in a kernel, row by row. Rows of one batch may be of
 different rules.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
+from agents.agent import Agent
 from agents.expert import expert_action
-from agents.expert_mind import MIND
-from agents.expert_numbers import numbers_of
+from agents.expert_mind import MIND, forget_tricks
+from agents.expert_numbers import STYLES, numbers_of
 from pitch_env.actions import NUM_ACTIONS, PASS, TRUMP
 from pitch_env.cards import ACE, CARD_POINTS, KING, SUIT_MASKS, bit, count, lowest
 from pitch_env.engine import nth_legal
@@ -56,9 +58,14 @@ class GreedyAgent:
 
 
 class ExpertAgent:
-    """Bids what its hand will make and plays by counting cards; see expert.py."""
+    """Bids what its hand will make and plays by counting cards; see expert.py.
 
-    name = "expert"
+    Args:
+        style: one of ``STYLES``: ``expert``, or a player who differs from it in a few numbers.
+    """
+
+    def __init__(self, style: str = "expert") -> None:
+        self.name = self.style = style
 
     def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See ``Agent.act``. Raises ValueError where a row has no legal action or no rules."""
@@ -67,13 +74,17 @@ class ExpertAgent:
         codes, publics, minds = _as_bytes(observation), records(BLOCKS, PUBLIC), records(BLOCKS, MIND)
         for rules, rows in rows_by_rules(observation):
             in_parallel(
-                _expert_rows, BLOCKS, pack(rules), numbers_of(rules), layout(rules), codes, mask, rows, publics, minds,
-                actions, weight=-(-len(rows) // BLOCKS),
+                _expert_rows, BLOCKS, pack(rules), numbers_of(rules, self.style), layout(rules), codes, mask, rows,
+                publics, minds, actions, weight=-(-len(rows) // BLOCKS),
             )  # fmt: skip
         return actions
 
 
-BASELINES = {agent.name: agent for agent in (RandomAgent, GreedyAgent, ExpertAgent)}
+BASELINES: dict[str, Callable[[], Agent]] = {
+    "random": RandomAgent,
+    "greedy": GreedyAgent,
+    **{style: partial(ExpertAgent, style) for style in STYLES},
+}
 
 
 def _checked_mask(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -136,6 +147,9 @@ def _expert_rows(start, stop, rules, numbers, layouts, observation, mask, rows, 
         for i in range(block, len(rows), BLOCKS):
             row = rows[i]
             hand, _, discards = read_observation(rules[0], layouts[0], observation[row], public)
+            if not numbers[0].memory:
+                forget_tricks(rules[0], public)
+                discards = np.int64(0)
             cards, others = read_mask(mask[row])
             out[row] = expert_action(rules[0], numbers[0], public, hand, discards, cards, others, mind)
 

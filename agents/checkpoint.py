@@ -120,9 +120,22 @@ class NetworkAgent:
             log_probability += rng.gumbel(size=log_probability.shape)
         return log_probability.argmax(-1)
 
-    @torch.no_grad()
     def log_policy(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """The logarithms of the probabilities of all actions, float32 [N, 71]; see ``act`` for the rest."""
+        return self._think(observation, mask)[0]
+
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """The probabilities of all actions, float32 [N, 71], 0 for illegal ones; see ``act`` for the rest."""
+        return np.exp(self.log_policy(observation, mask))
+
+    def values(self, observation: np.ndarray) -> np.ndarray:
+        """What the seat to act may expect of the deal: points relative to the others, float32 [N]."""
+        anything = np.ones((len(observation), NUM_ACTIONS), bool)
+        return self._think(observation, anything)[1] * self.rules.max_points  # as the learner scales rewards
+
+    @torch.no_grad()
+    def _think(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The logarithms of the policy [N, 71], and the values [N] as the learner scales them."""
         size = width(self.rules)
         if observation.ndim != 2 or observation.shape[1] < size:
             raise ValueError(
@@ -132,15 +145,22 @@ class NetworkAgent:
             raise ValueError(f"{self.name} was trained for other rules than these observations were made under")
         rows = np.ascontiguousarray(observation[:, :size], np.uint8)
         inputs, allowed, order = self.sorter.sort(rows, np.ascontiguousarray(mask, bool))
-        chosen = log_policy(self.network(torch.from_numpy(inputs))[0], torch.from_numpy(allowed))
-        return self.sorter.unsort(chosen.numpy(), order)
+        logits, value = self.network(torch.from_numpy(inputs))
+        chosen = log_policy(logits, torch.from_numpy(allowed))
+        return self.sorter.unsort(chosen.numpy(), order), value.numpy()
+
+
+def file_of(path: Path) -> Path:
+    """The file that holds the agent of a path: of a run's folder the finished agent, else what it goes on with."""
+    path = path.resolve()
+    if not path.is_dir():
+        return path
+    return path / MODEL if (path / MODEL).exists() else path / RESUME
 
 
 def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:
     """An agent from a checkpoint, or from the folder of a run. Raises ValueError that says why it cannot be."""
-    path = path.resolve()
-    if path.is_dir():
-        path = path / MODEL if (path / MODEL).exists() else path / RESUME
+    path = file_of(path)
     checkpoint = read(path)
     rules, network = build_network(checkpoint.header, path)
     weights = checkpoint.part("network")

@@ -1,29 +1,56 @@
 """The command line: ``pitch COMMAND ...`` or ``python -m agents COMMAND ...``; each command is a file of its own.
 
 A command's file has a DESCRIPTION, an EXAMPLE, ``add_options(parser)`` and ``run(options)``, which returns the exit
-status or None for 0. It is imported when its command is called, so that none waits for what another one needs.
+status or None for 0. It is imported when its command is called, so that none waits for what another one needs. Where
+options are the fields of a dataclass, it has ``parse(arguments)``, which returns them all, instead of ``add_options``.
 """
 
 import argparse
 import importlib
+import os
 import sys
+from typing import Any
 
 COMMANDS = {
+    "train": "train an agent by self-play",
     "evaluate": "play agents against each other on duplicate deals",
+    "tournament": "rate a field of agents, with a report",
+    "puzzles": "positions with a right answer: which ones agents find",
+    "export": "write a trained policy as ONNX or for torch.export",
+    "play": "play against agents, in the terminal or a browser",
+    "replay": "step through game records, or check them",
+    "rules": "the rules of a preset in words, and all its options",
+    "bench": "measure the speed of the engine on this machine",
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command. Returns the exit status: 0, 1 when it failed; a wrong command line exits with 2."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    options = make_parser(arguments[0] if arguments else "").parse_args(arguments)
+    command = arguments[0] if arguments else ""
     try:
-        return options.run(options) or 0
-    except (ValueError, OSError) as error:
-        print(f"pitch {options.command}: {error}", file=sys.stderr)
+        options = parse(arguments)
+        return _module(command).run(options) or 0
+    except BrokenPipeError:  # who reads the output has seen enough, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (ValueError, FloatingPointError, OSError) as error:
+        print(f"pitch {command}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options that a command line sets. A wrong one exits with 2, ``--help`` with 0. Raises ValueError, OSError."""
+    command = arguments[0] if arguments else ""
+    if command in COMMANDS and hasattr(_module(command), "parse"):
+        return _module(command).parse(arguments[1:])
+    return make_parser(command).parse_args(arguments)
+
+
+def _module(command: str) -> Any:
+    return importlib.import_module(f"agents.command_{command}")
 
 
 def make_parser(chosen: str) -> argparse.ArgumentParser:
@@ -34,7 +61,7 @@ def make_parser(chosen: str) -> argparse.ArgumentParser:
         if name != chosen:
             commands.add_parser(name, help=help_line)
             continue
-        module = importlib.import_module(f"agents.command_{name}")
+        module = _module(name)
         command = commands.add_parser(
             name,
             help=help_line,
@@ -42,5 +69,4 @@ def make_parser(chosen: str) -> argparse.ArgumentParser:
             epilog=f"example: pitch {module.EXAMPLE}",
         )
         module.add_options(command)
-        command.set_defaults(run=module.run)
     return parser

@@ -5,11 +5,10 @@ seats of team r and the opponent has all the others. The mean over these plays i
 luck of the cards has cancelled out for the most part; deals are independent, so the interval is taken over deals.
 """
 
-import hashlib
+import inspect
 import json
-import math
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -19,9 +18,11 @@ import numpy as np
 
 from agents.agent import Agent
 from agents.files import replace_atomically
+from agents.intervals import interval
 from agents.returns import relative
 from pitch_env import Rules, VectorGame
 from pitch_env.actions import MOON_CALL, PASS, action_text
+from pitch_env.kernel import source_hash
 from pitch_env.state import NOBODY
 
 CHUNK = 512  # deals that are played side by side
@@ -81,23 +82,24 @@ def duplicate_match(rules: Rules, agent: Agent, opponent: Agent, deals: int, see
         mine = (last["pitcher"] != NOBODY) & (last["pitcher"] % rules.teams == np.arange(len(last)) % rules.teams)
         calls += np.bincount(last["bid"][mine], minlength=MOON_CALL + 1)
         made += np.bincount(last["bid"][mine & (last["made"] == 1)], minlength=MOON_CALL + 1)
-    mean, half = float(samples.mean()), float(1.96 * samples.std(ddof=1) / math.sqrt(deals))
+    points_per_deal = interval(samples)
     pitched = int(calls.sum())
     return Match(
         agent=agent.name,
         opponent=opponent.name,
         deals=deals,
-        mean=mean,
-        low=mean - half,
-        high=mean + half,
+        mean=points_per_deal.mean,
+        low=points_per_deal.low,
+        high=points_per_deal.high,
         pitched=pitched / (deals * rules.teams),
         made=int(made.sum()) / pitched if pitched else None,
-        bids=[
-            BidCount(action_text(PASS + call), int(calls[call]), int(made[call]))
-            for call in range(1, MOON_CALL + 1)
-            if calls[call]
-        ],
+        bids=bid_counts(calls, made),
     )
+
+
+def bid_counts(calls: np.ndarray, made: np.ndarray) -> list[BidCount]:
+    """The bids that were made at all, from the numbers of deals by call [12]."""
+    return [BidCount(action_text(PASS + int(call)), int(calls[call]), int(made[call])) for call in np.flatnonzero(calls)]
 
 
 def _play_chunk(
@@ -108,24 +110,45 @@ def _play_chunk(
     Returns:
         The agent's relative points [games], and the tables at the end (PUBLIC records [games]).
     """
-    batch = VectorGame(rules, len(seeds) * rules.teams, np.repeat(seeds, rules.teams), deals=1)
-    mine = np.arange(len(batch)) % rules.teams
-    change = np.zeros((len(batch), rules.players))
+    seating = np.tile(1 - np.eye(rules.teams, dtype=np.int64), (len(seeds), 1))
+    last = play_tables(rules, [agent, opponent], seating, np.repeat(seeds, rules.teams), rng)
+    change = last["change"][:, : rules.teams].astype(float)
+    games = np.arange(len(last))
+    return relative(change, rules)[games, games % rules.teams], last
+
+
+def play_tables(
+    rules: Rules, agents: Sequence[Agent], seating: np.ndarray, seeds: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Play one deal at each of many tables, side by side.
+
+    Args:
+        rules: what is played.
+        agents: who plays.
+        seating: int [tables, teams], the number of the agent that has the seats of each team.
+        seeds: uint64 [tables], of the deals; the same seed deals the same cards with the same dealer.
+        rng: the chance of agents that need some.
+
+    Returns:
+        The tables at the end of the deal, PUBLIC records [tables].
+    """
+    batch = VectorGame(rules, len(seeds), seeds, deals=1)
+    tables = np.arange(len(batch))
     last = batch.last.copy()
     playing = np.ones(len(batch), bool)
     while playing.any():
         # A game that is over has dealt itself anew; it takes any legal action, and nobody looks.
         actions = batch.mask.argmax(1)
-        agents_turn = batch.actor % rules.teams == mine
-        for player, turn in ((agent, agents_turn), (opponent, ~agents_turn)):
-            rows = np.flatnonzero(playing & turn)
+        acting = seating[tables, batch.actor % rules.teams]
+        for number, agent in enumerate(agents):
+            rows = np.flatnonzero(playing & (acting == number))
             if len(rows):
-                actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng)
+                actions[rows] = agent.act(batch.observation[rows], batch.mask[rows], rng)
         batch.step(actions)
         over = playing & batch.done
-        change[over], last[over] = batch.reward[over], batch.last[over]
+        last[over] = batch.last[over]
         playing &= ~over
-    return relative(change, rules)[np.arange(len(batch)), mine], last
+    return last
 
 
 def round_robin(rules: Rules, agents: list[Agent], deals: int, seed: int = 0) -> Iterator[Match]:
@@ -149,14 +172,9 @@ def report(rules: Rules, matches: list[Match], seed: int, agents: list[Agent]) -
 
 
 def fingerprint(agent: Agent) -> str:
-    """A hash of what decides an agent's play: its weights, or the source files of its kind."""
+    """A hash of what decides an agent's play: its weights, or the source of its class and all that this imports."""
     own = getattr(agent, "fingerprint", None)
-    if own is not None:
-        return str(own)
-    digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
+    return source_hash(Path(inspect.getfile(type(agent)))) if own is None else str(own)
 
 
 def versions() -> dict[str, str]:

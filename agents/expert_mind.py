@@ -78,6 +78,27 @@ def study(rules, numbers, public, hand, discards, trump, mind):
     weigh_points(rules, numbers, public, mind)
 
 
+@kernel(inline=False)
+def forget_tricks(rules, public):
+    """Leave of a view what a player knows who remembers no finished trick: the trick on the table becomes the first.
+
+    Bids, trump, scores and the sizes of the hands stay; what was played, won or shown before is gone.
+    """
+    first = public.trick * rules.players
+    on_table = np.int64(public.num_played) - first
+    public.leaders[0] = public.leaders[public.trick]
+    public.leaders[1:] = NOBODY
+    public.played = 0
+    for i in range(on_table):
+        public.history[i] = public.history[first + i]
+        public.played |= bit(public.history[i])
+    public.history[on_table:] = NOBODY
+    public.num_played, public.trick = on_table, 0
+    public.voids[:] = 0
+    public.tricks_won[:] = 0
+    public.card_points[:] = 0
+
+
 # Where the trumps lie.
 
 

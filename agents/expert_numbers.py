@@ -90,6 +90,7 @@ NUMBERS = np.dtype(
         ("keep_ten", "<f8"),  # of a plain ten when discarding; an ace is 11
         ("keep_king", "<f8"),  # of a plain king when discarding, beyond its rank
         ("going_out", "<f8"),  # of winning the game with the deal, in the bidding
+        ("memory", "<i8"),  # 1: counts all that was played; 0: knows only the trick on the table, see forget_tricks
         # The bidding.
         ("hand_worth", "<f8", (NUM_FEATURES,)),  # weight of each feature in the score of a hand
         ("steps", "<f8", (MOST_POINTS,)),  # the score from which 1, 2, 3 ... points are more likely than not
@@ -140,6 +141,16 @@ _PLAY: dict[str, tuple[float, float, float, float]] = {
     "keep_ten": (4, 4, 4, 4),
     "keep_king": (3, 3, 3, 4.2),
     "going_out": (2, 5, 2, 0.7),
+    "memory": (1, 1, 1, 1),
+}
+
+# Players who are the expert but for a few numbers: how these differ, by kind of game as above. The margins were chosen
+# for style: the cautious is the pitcher about two thirds as often as the expert, the bold about a third more often.
+STYLES: dict[str, dict[str, tuple[float, float, float, float]]] = {
+    "memoryless": {"memory": (0, 0, 0, 0)},
+    "cautious": {"bid_margin": (1.0, 1.0, 1.3, 1.5), "jump_margin": (1.0, 1.6, 1.5, 2.0), "moon": (0.99,) * 4},
+    "bold": {"bid_margin": (-1.0, -0.8, -1.2, -1.3), "jump_margin": (-0.8, 0.0, -0.8, -0.4), "moon": (0.9,) * 4},
+    "expert": {},
 }
 
 # By kind and number of players: the worth of the features in their order.
@@ -262,8 +273,13 @@ _STEPS: dict[str, tuple[tuple[float, ...], float, tuple[float, ...]]] = {
 
 
 @functools.cache
-def numbers_of(rules: Rules) -> np.ndarray:
-    """The numbers for the kind of game that rules are nearest to, as one ``NUMBERS`` record (an array of length 1)."""
+def numbers_of(rules: Rules, style: str = "expert") -> np.ndarray:
+    """The numbers for the kind of game that rules are nearest to, as one ``NUMBERS`` record (an array of length 1).
+
+    Args:
+        rules: what is played.
+        style: one of ``STYLES``.
+    """
     jokers = rules.pairs and (rules.jokers > 0 or rules.off_jack)
     family = 3 if jokers else 2 if rules.pairs else 1 if rules.players > 2 else 0
     row = "pairs" if rules.pairs else f"solo {rules.players}"
@@ -271,7 +287,7 @@ def numbers_of(rules: Rules) -> np.ndarray:
         row = f"jokers {4 if rules.players == 4 else 6}{' three' if rules.three else ''}"
     steps, deal_points, passing = _STEPS[row]
     array = records(1, NUMBERS)
-    for name, values in _PLAY.items():
+    for name, values in (_PLAY | STYLES[style]).items():
         array[0][name] = values[family]
     array[0]["hand_worth"] = _HAND_WORTH[row]
     array[0]["steps"] = [*steps, *[NEVER] * (MOST_POINTS - len(steps))]

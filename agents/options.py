@@ -13,6 +13,11 @@ from pitch_env import Rules
 def add_rules(parser: argparse.ArgumentParser) -> None:
     """What is played: ``chosen_rules`` reads it."""
     parser.add_argument("--rules", default="auction", choices=Rules.presets(), help="the preset (default: auction)")
+    add_rule_options(parser)
+
+
+def add_rule_options(parser: argparse.ArgumentParser) -> None:
+    """``--rule-options``, for commands that have the preset from elsewhere."""
     parser.add_argument("--rule-options", type=mapping, default={}, help="fields of it that differ: '{players: 6}'")
 
 
@@ -21,9 +26,12 @@ def chosen_rules(options: argparse.Namespace) -> Rules:
     return Rules.preset(options.rules, **options.rule_options)
 
 
-def add_seed(parser: argparse.ArgumentParser) -> None:
-    """``--seed``, of the deals and of the agents' chance."""
-    parser.add_argument("--seed", type=at_least(0), default=1, help="of the deals and the agents' chance (default: 1)")
+def add_seed(parser: argparse.ArgumentParser, default: int | None = 1) -> None:
+    """``--seed``, of the deals and of the agents' chance; None if it is to be drawn."""
+    says = "drawn" if default is None else default
+    parser.add_argument(
+        "--seed", type=at_least(0), default=default, help=f"of the deals and the agents' chance (default: {says})"
+    )
 
 
 def add_deals(parser: argparse.ArgumentParser, default: int, meaning: str) -> None:
@@ -34,6 +42,14 @@ def add_deals(parser: argparse.ArgumentParser, default: int, meaning: str) -> No
 def add_json(parser: argparse.ArgumentParser) -> None:
     """``--json FILE``."""
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+
+
+def names(text: str) -> list[str]:
+    """The type of an option that is some names with commas between them."""
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text!r} is not names with commas between them, such as 'expert,greedy'")
+    return found
 
 
 def mapping(text: str) -> dict[str, Any]:

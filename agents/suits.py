@@ -25,15 +25,23 @@ _S5, _S13, _S19, _S45 = (np.uint64(shift) for shift in (5, 13, 19, 45))
 
 
 class SuitSorter:
-    """Sorts the suits of observations of given rules."""
+    """Sorts the suits of observations of given rules.
+
+    Attributes:
+        at: int64, where each part of an observation begins.
+        colours: whether the order keeps the suits of a colour together.
+        sources: int64 [24, D], where each entry of a sorted observation comes from, for each order.
+        action_sources: int64 [24, 71], the action in the game for each action by sorted suits.
+        order_of_code: int64 [256], the place in ``ORDERS`` of what ``sorted_suits`` returns; -1 for what it never does.
+    """
 
     def __init__(self, rules: Rules) -> None:
-        self._at = layout(rules)["at"][0].copy()
-        self._colours = rules.off_jack
-        self._sources = np.array([_observation_sources(rules, order) for order in ORDERS])
-        self._actions = np.array([_action_sources(order) for order in ORDERS])
-        self._order_of_code = np.full(256, -1)
-        self._order_of_code[ORDERS @ (64, 16, 4, 1)] = np.arange(len(ORDERS))
+        self.at = layout(rules)["at"][0].copy()
+        self.colours = rules.off_jack
+        self.sources = np.array([_observation_sources(rules, order) for order in ORDERS])
+        self.action_sources = np.array([_action_sources(order) for order in ORDERS])
+        self.order_of_code = np.full(256, -1)
+        self.order_of_code[ORDERS @ (64, 16, 4, 1)] = np.arange(len(ORDERS))
 
     def sort(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Observations and masks with sorted suits.
@@ -48,19 +56,19 @@ class SuitSorter:
         out, out_mask = np.empty_like(observation), np.empty_like(mask)
         order = np.empty(len(observation), np.int64)
         in_parallel(
-            _sort, len(observation), self._at, self._colours, self._order_of_code, self._sources, self._actions,
+            _sort, len(observation), self.at, self.colours, self.order_of_code, self.sources, self.action_sources,
             observation, mask, out, out_mask, order,
         )  # fmt: skip
         return out, out_mask, order
 
     def actions(self, chosen: np.ndarray, order: np.ndarray) -> np.ndarray:
         """The actions in the game for actions chosen by sorted suits: int64 [N]."""
-        return self._actions[order, chosen]
+        return self.action_sources[order, chosen]
 
     def unsort(self, values: np.ndarray, order: np.ndarray) -> np.ndarray:
         """Values of actions by sorted suits, [N, 71], as values of the actions in the game."""
         out = np.empty_like(values)
-        np.put_along_axis(out, self._actions[order], values, 1)
+        np.put_along_axis(out, self.action_sources[order], values, 1)
         return out
 
 
@@ -88,10 +96,10 @@ def _action_sources(order: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def suit_key(at, observation, suit):
-    """What a suit is sorted by: trump, the number of the viewer's cards, their ranks, then all else, as a digest.
+def suit_sums(at, observation, suit):
+    """What the key of a suit is made of: the number of the viewer's cards, their ranks, a digest of all else.
 
-    Two suits with the same key look the same to the viewer, so either order gives the same sorted observation.
+    Each is a sum, modulo 2**64, of entries of the observation times numbers that depend on their places alone.
     """
     held, ranks, digest = np.uint64(0), np.uint64(0), np.uint64(observation[at[Part.TRUMP] + suit])
     for card in range(13 * suit, 13 * suit + 13):
@@ -105,6 +113,16 @@ def suit_key(at, observation, suit):
             digest = digest * _PRIME + np.uint64(observation[start])
     for start in range(at[Part.VOIDS] + suit, at[Part.TRICKS_WON], 4):
         digest = digest * _PRIME + np.uint64(observation[start])
+    return held, ranks, digest
+
+
+@kernel
+def suit_key(at, observation, suit):
+    """What a suit is sorted by: trump, the number of the viewer's cards, their ranks, then all else, as a digest.
+
+    Two suits with the same key look the same to the viewer, so either order gives the same sorted observation.
+    """
+    held, ranks, digest = suit_sums(at, observation, suit)
     trump = np.uint64(observation[at[Part.TRUMP] + suit])
     return (((trump << _S5 | held) << _S13) | ranks) << _S45 | digest >> _S19
 

@@ -406,13 +406,13 @@ def _checked_scores(rules: Rules, scores: Sequence[int] | None) -> list[int]:
 
 
 def _parse_pile(name: str, cards: Iterable[str], rules: Rules) -> list[int]:
-    pile = []
+    pile, deck = [], rules.deck
     for text in cards:
         try:
             card = parse_card(text)
         except ValueError as error:
             raise ValueError(f"in the {name}: {error}") from None
-        if card not in rules.deck:
+        if card not in deck:
             raise ValueError(f"in the {name}: the card {text} is not in the deck of these rules")
         pile.append(card)
     return pile

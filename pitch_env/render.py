@@ -92,6 +92,8 @@ def turn(game: Game) -> str:
     """Who is to do what, or how the game ended."""
     if game.actor is not None:
         return f"{player(game.actor)} {_TO_DO[game.phase]}"
+    if not game._public["game_over"]:
+        return "deal over"  # as a record's replay ends, which deals no further
     return "game over" if game.winner is None else f"game over, {team(game, game.winner)} wins"
 
 

@@ -139,6 +139,17 @@ class Rules:
         """All fields, ready for JSON."""
         return dataclasses.asdict(self)
 
+    def allowed(self, name: str) -> str:
+        """What a field may be where all others are as they are here, in words. Raises ValueError for no field."""
+        _refuse_unknown_fields({name: None})
+        (kind,) = (field.type for field in dataclasses.fields(self) if field.name == name)
+        if kind is bool:
+            return "true or false"
+        choices = get_args(kind)
+        if choices and type(None) not in choices:
+            return f"{', '.join(choices[:-1])} or {choices[-1]}"
+        return "; ".join(allowed(self) for field, allowed, _ in _RANGES if field == name)
+
     @property
     def num_actions(self) -> int:
         """71, for every variant."""

@@ -11,8 +11,11 @@ from agents.baselines import BASELINES, rows_by_rules
 from agents.evaluation import duplicate_match
 from pitch_env import Game, Rules, VectorGame
 from pitch_env.actions import action_text
-from pitch_env.cards import mask_of, parse_card
+from pitch_env.cards import RANKS, SUITS, mask_of, parse_card
 from pitch_env.rules import pack
+from pitch_env.state import Phase
+
+ALL_TEXTS = [rank + suit for suit in SUITS for rank in RANKS]
 
 PRESETS = {
     "money": Rules.preset("money"),
@@ -60,7 +63,7 @@ def test_every_action_is_legal_in_states_of_random_play(variant):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_action_is_legal_in_its_own_play(variant):
-    for name in ("greedy", "expert"):
+    for name in ("greedy", "expert", "memoryless"):
         batch = VectorGame(VARIANTS[variant], 40, seed=3, deals=2)
         rng = np.random.default_rng(4)
         for _ in range(120):
@@ -94,7 +97,7 @@ def mixed():
     return np.concatenate([each[0] for each in batches]), np.concatenate([each[1] for each in batches])
 
 
-@pytest.mark.parametrize("name", ["greedy", "expert"])
+@pytest.mark.parametrize("name", ["greedy", "expert", "memoryless", "bold"])
 def test_a_mixed_batch_is_row_by_row(name, mixed):
     observation, mask = mixed
     agent, rng = load(name), np.random.default_rng(0)
@@ -174,6 +177,99 @@ def test_expert_beats_greedy(name):
     match = duplicate_match(PRESETS[name], load("expert"), load("greedy"), 500, seed=2)
     assert match.clear
     assert 0.6 < match.made < 0.97  # bids what the hand makes, and not so timidly that it makes it always
+
+
+# Styles.
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_bold_bid_more_than_the_expert_and_the_cautious_less_and_neither_is_as_weak_as_greedy(name):
+    rules, expert = PRESETS[name], load("expert")
+    bold, cautious, greedy = (
+        duplicate_match(rules, load(style), expert, 300, seed=3) for style in ("bold", "cautious", "greedy")
+    )
+    usual = 1 / rules.teams  # in duplicate deals the expert against itself is the pitcher exactly so often
+    assert bold.pitched > 1.1 * usual
+    assert cautious.pitched < 0.9 * usual
+    assert bold.made < cautious.made
+    assert greedy.high < min(bold.low, cautious.low)
+    assert max(bold.low, cautious.low) < 0  # not clearly better than the expert
+
+
+@pytest.mark.parametrize("name", ["money-2", "oklahoma"])
+def test_memory_is_worth_something(name):
+    assert duplicate_match(PRESETS[name], load("expert"), load("memoryless"), 1000, seed=4).clear
+
+
+def test_styles_differ_from_the_expert_in_what_they_are_named_for_only():
+    batch = VectorGame(Rules.preset("auction"), 400, seed=6)
+    rng, differ = np.random.default_rng(7), dict.fromkeys(("bold", "cautious", "memoryless"), 0)
+    for _ in range(40):
+        actions = {name: load(name).act(batch.observation, batch.mask, rng) for name in ("expert", *differ)}
+        bidding = batch.phase == Phase.BID
+        for name in differ:
+            other = actions[name] != actions["expert"]
+            assert not other[bidding if name == "memoryless" else ~bidding].any()
+            differ[name] += other.sum()
+        batch.step(actions["expert"])
+    assert min(differ.values()) > 50
+
+
+def with_other_tricks(hands, actions, hidden, rng):
+    """The same deal with a card of a finished trick and one that ``hidden`` does not name in each other's place."""
+    gone = [card for card in actions if card in ALL_TEXTS and card not in hidden]
+    if not gone:
+        return None
+    first, second = rng.choice(gone), rng.choice([card for card in ALL_TEXTS if card not in hidden])
+    swap = {first: second, second: first}
+    return [[swap.get(card, card) for card in hand] for hand in hands], [swap.get(card, card) for card in actions]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules.preset("money"),
+        Rules.preset("auction", players=2),
+        Rules.preset("auction_pairs"),
+        Rules.preset("oklahoma", jokers=0, widow="none", hand_size=6),
+    ],
+    ids=["money", "auction-2", "pairs", "oklahoma"],
+)
+def test_what_was_played_before_this_trick_does_not_change_what_the_memoryless_does(rules):
+    rng, compared, remembered = np.random.default_rng(8), 0, 0
+    for seed in range(60):
+        game = Game(rules, seed=seed, deals=1)
+        hands, dealer, actions = [game.hand(seat) for seat in range(rules.players)], game.dealer, []
+        for _ in range(int(rng.integers(rules.players * 6 + 4))):
+            if len(game.legal()) == 1 and game.phase == "play" and len(game.hand(game.actor)) == 1:
+                break
+            actions.append(choice(game))
+            game.apply(actions[-1])
+        for _ in range(20):
+            kept = [*game.hand(game.actor), *(card for _, card in game.trick)]
+            other = with_other_tricks(hands, actions, kept, rng)
+            if other is None:
+                break
+            twin = replayed(rules, other, dealer)
+            if twin is None or (twin.actor, twin.trick, twin.trump) != (game.actor, game.trick, game.trump):
+                continue
+            assert twin.hand(twin.actor) == game.hand(game.actor)
+            assert choice(twin, "memoryless") == choice(game, "memoryless")
+            compared += 1
+            remembered += choice(twin) != choice(game)
+    assert compared > 100
+    assert remembered > 0  # the expert does remember
+
+
+def replayed(rules, deal, dealer):
+    """The game after some actions, or None where one of them is not legal."""
+    hands, actions = deal
+    game = Game.from_deal(rules, hands, dealer=dealer)
+    for action in actions:
+        if action not in game.legal():
+            return None
+        game.apply(action)
+    return game
 
 
 # Situations.

@@ -1,0 +1,73 @@
+"""``play``: a person at a table with agents, in the terminal or in a browser."""
+
+import argparse
+import contextlib
+import json
+from pathlib import Path
+
+from agents import options as common
+from agents.files import replace_atomically
+from agents.table import Table
+
+DESCRIPTION = (
+    "Play against agents. The terminal asks when it is your turn; type ? there for a hint and help for all that it "
+    "understands. What is piped in is read line by line, and colours are left out where they would not show."
+)
+EXAMPLE = "play --rules auction --against expert,auction,auction"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    common.add_rules(parser)
+    parser.add_argument(
+        "--against", type=common.names, default=["expert"], metavar="AGENT,...",
+        help="who sits to your left and on around the table; the last one takes all seats that are left "
+        "(default: expert)",
+    )  # fmt: skip
+    parser.add_argument("--seat", type=common.at_least(0), default=0, help="yours (default: 0)")
+    parser.add_argument("--deals", type=common.at_least(1), help="deals of a game (default: until the target, or 12)")
+    common.add_seed(parser, None)
+    parser.add_argument("--hint", metavar="AGENT", help="who gives hints (default: one of the others)")
+    parser.add_argument("--come-and-go", action="store_true", help="agents come and go between deals, without a target")
+    parser.add_argument("--load", type=Path, metavar="FILE", help="go on with a saved table; it knows rules and agents")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="keep a record of each deal in this file")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Sit down and play."""
+    from agents import play_terminal
+
+    console = play_terminal.make_console()
+    with console.status("The table is being set") if console.color_system else contextlib.nullcontext():
+        table = _table(options)
+    if options.record is not None:
+        keep_records(options.record, table)  # a file that cannot be written is refused before the play
+    play_terminal.play(table, console, lambda table: keep_records(options.record, table))
+
+
+def _table(options: argparse.Namespace) -> Table:
+    if options.load is not None:
+        return Table.load(options.load)
+    return Table(
+        common.chosen_rules(options), options.against, seat=options.seat, seed=options.seed, deals=options.deals,
+        hint=options.hint, restless=options.come_and_go,
+    )  # fmt: skip
+
+
+def keep_records(path: Path | None, table: Table) -> None:
+    """Write the finished deals of a table's game to a file of records, in the place of what it had of that game.
+
+    So a deal that was taken back is not there, and one that was played before the table was saved is there once.
+
+    Raises:
+        ValueError: the file is there and holds something else.
+        OSError: it cannot be read or written.
+    """
+    if path is None:
+        return
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    try:
+        kept = [line for line in lines if line.strip() and json.loads(line)["game"] != table.game_name]
+    except (ValueError, TypeError, KeyError):
+        raise ValueError(f"{path} is not a file of game records") from None
+    new = [record.to_json() for record in table.records]
+    replace_atomically(path, "".join(f"{line}\n" for line in [*kept, *new]).encode())
