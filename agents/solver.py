@@ -279,7 +279,7 @@ class Solver:
         """
         self._solve(game, team, every_card=True)
         cards = np.flatnonzero(self._values != NO_VALUE)
-        return {card_text(card): self._values[card] / (self.rules.teams - 1) for card in cards.tolist()}
+        return {card_text(card): int(self._values[card]) / (self.rules.teams - 1) for card in cards.tolist()}
 
     def value(self, game: Game, team: int | None = None) -> float:
         """The best of ``values`` for the actor, sooner found; the arguments and errors are the same."""

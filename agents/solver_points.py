@@ -40,7 +40,8 @@ FRAME = np.dtype(
         ("high", "<i8"),  # and at most this
         ("stands", "<i8"),  # the part of it that was decided before, see ``offset``
         ("key", "<u8"),  # of the entry in the table
-    ]
+    ],
+    align=True,
 )
 
 # All that one solver needs besides its table. The records of the stack and ``words`` are the same memory: what copies
@@ -73,11 +74,11 @@ _FIELDS: list[tuple] = [
 
 def _with_words(fields: list[tuple]) -> np.dtype:
     """The fields one after the other, and ``words`` over the first of them."""
-    plain = np.dtype(fields)
+    plain = np.dtype(fields, align=True)
     names = [*plain.names, "words"]  # type: ignore[misc]
     formats = [field[1:] if len(field) == 3 else field[1] for field in fields] + [("<i8", (STACK_DEPTH, STATE_WORDS))]
     offsets = [plain.fields[name][1] for name in plain.names] + [0]  # type: ignore[index, union-attr]
-    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": plain.itemsize})
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": plain.itemsize}, align=True)
 
 
 WORK = _with_words(_FIELDS)
