@@ -42,7 +42,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Sit down and play."""
+    """Sit down and play. Raises ValueError or OSError for options that cannot be."""
+    if options.replay is not None and not options.web:
+        raise ValueError(f"--replay is for --web; say pitch replay {options.replay} for the terminal")
     from agents import play_terminal
 
     console = play_terminal.make_console()
