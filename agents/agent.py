@@ -30,7 +30,7 @@ class Agent(Protocol):
 
 
 def load(agent: str | Path) -> Agent:
-    """An agent by the name of a baseline or of a shipped checkpoint, or from a checkpoint's path.
+    """An agent by the name of a baseline, a search (search.py) or a shipped checkpoint, or from a checkpoint's path.
 
     Raises:
         ValueError: neither; names what there is.
@@ -41,6 +41,10 @@ def load(agent: str | Path) -> Agent:
         return exported.load(agent)
     from agents.baselines import BASELINES
 
+    if isinstance(agent, str) and agent.partition(":")[0] == "search":
+        from agents.search import search_agent
+
+        return search_agent(agent)
     makers: dict[str, Callable[[], Agent]] = dict(BASELINES)
     if isinstance(agent, str) and agent in makers:
         return makers[agent]()
@@ -50,7 +54,7 @@ def load(agent: str | Path) -> Agent:
         from agents.checkpoint import load_agent  # torch is needed for networks only
 
         return load_agent(path)
-    known = ", ".join([*makers, *shipped])
+    known = ", ".join([*makers, "search", *shipped])
     raise ValueError(
         f"no agent {str(agent)!r}; it is the path of a checkpoint or of an exported policy, or one of {known}"
     )

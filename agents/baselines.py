@@ -33,7 +33,7 @@ class RandomAgent:
 
     def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See ``Agent.act``. Raises ValueError where a row has no legal action."""
-        mask = _checked_mask(observation, mask)
+        mask = checked_mask(observation, mask)
         numbers = mask.sum(axis=1)
         chosen = (rng.random(len(mask)) * numbers).astype(np.int64)  # the chosen-th of the legal actions
         return np.argmax(np.cumsum(mask, axis=1) > chosen[:, None], axis=1).astype(np.int64)
@@ -46,9 +46,9 @@ class GreedyAgent:
 
     def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See ``Agent.act``. Raises ValueError where a row has no legal action or no rules."""
-        mask = _checked_mask(observation, mask)
+        mask = checked_mask(observation, mask)
         actions = np.zeros(len(mask), np.int64)
-        codes, publics = _as_bytes(observation), records(BLOCKS, PUBLIC)
+        codes, publics = as_bytes(observation), records(BLOCKS, PUBLIC)
         for rules, rows in rows_by_rules(observation):
             in_parallel(
                 _greedy_rows, BLOCKS, pack(rules), layout(rules), codes, mask, rows, publics, actions,
@@ -69,9 +69,9 @@ class ExpertAgent:
 
     def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See ``Agent.act``. Raises ValueError where a row has no legal action or no rules."""
-        mask = _checked_mask(observation, mask)
+        mask = checked_mask(observation, mask)
         actions = np.zeros(len(mask), np.int64)
-        codes, publics, minds = _as_bytes(observation), records(BLOCKS, PUBLIC), records(BLOCKS, MIND)
+        codes, publics, minds = as_bytes(observation), records(BLOCKS, PUBLIC), records(BLOCKS, MIND)
         for rules, rows in rows_by_rules(observation):
             in_parallel(
                 _expert_rows, BLOCKS, pack(rules), numbers_of(rules, self.style), layout(rules), codes, mask, rows,
@@ -87,7 +87,7 @@ BASELINES: dict[str, Callable[[], Agent]] = {
 }
 
 
-def _checked_mask(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def checked_mask(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The mask as bool [N, 71]. Raises ValueError for other shapes and for rows without a legal action."""
     mask = np.ascontiguousarray(mask, bool)
     if observation.ndim != 2 or mask.shape != (len(observation), NUM_ACTIONS):
@@ -113,7 +113,7 @@ def rows_by_rules(observation: np.ndarray) -> Iterator[tuple[Rules, np.ndarray]]
         yield rules_of(codes[rows[0]]), rows
 
 
-def _as_bytes(observation: np.ndarray) -> np.ndarray:
+def as_bytes(observation: np.ndarray) -> np.ndarray:
     """The observation as uint8, which its values are in meaning whatever their type."""
     return np.ascontiguousarray(observation, np.uint8)
 

@@ -1,10 +1,11 @@
 """``evaluate``: agents against each other on duplicate deals."""
 
 import argparse
+from collections.abc import Iterable, Iterator
 
 from agents import options as common
 from agents.agent import load_all
-from agents.evaluation import print_table, report, round_robin, write_json
+from agents.evaluation import Match, print_table, report, round_robin, write_json
 
 DESCRIPTION = (
     "Every agent plays every other one on the same deals, from every seat; what counts is points per deal relative to "
@@ -27,7 +28,16 @@ def run(options: argparse.Namespace) -> None:
     agents = load_all(options.agents)
     if len(agents) == 1:
         raise ValueError("one agent is not enough; name two or more, the same one twice if you like")
-    matches = list(round_robin(rules, agents, options.deals, options.seed))
+    matches = list(_tracked(round_robin(rules, agents, options.deals, options.seed), len(agents) * (len(agents) - 1)))
     print_table(matches, f"{options.rules}, {options.deals:,} deals, seed {options.seed}")
     if options.json is not None:
         write_json(options.json, report(rules, matches, options.seed, agents))
+
+
+def _tracked(matches: Iterator[Match], number: int) -> Iterable[Match]:
+    """The matches, with a progress bar where errors go to a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    return track(matches, "Playing", number, console=console, transient=True, disable=not console.is_terminal)

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from agents import options as common
@@ -30,10 +31,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--come-and-go", action="store_true", help="agents come and go between deals, without a target")
     parser.add_argument("--load", type=Path, metavar="FILE", help="go on with a saved table; it knows rules and agents")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep a record of each deal in this file")
+    parser.add_argument("--web", action="store_true", help="play in a browser on this computer instead of the terminal")
+    parser.add_argument("--port", type=common.at_least(1), default=8080, help="where --web serves (default: 8080)")
+    parser.add_argument(
+        "--pace", type=common.at_least(1), default=600, metavar="MS",
+        help="with --web, milliseconds between the actions of agents (default: 600)",
+    )  # fmt: skip
+    parser.add_argument("--no-browser", action="store_true", help="with --web, open none")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="with --web, game records to look at there")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Sit down and play."""
+    """Sit down and play. Raises ValueError or OSError for options that cannot be."""
+    if options.replay is not None and not options.web:
+        raise ValueError(f"--replay is for --web; say pitch replay {options.replay} for the terminal")
     from agents import play_terminal
 
     console = play_terminal.make_console()
@@ -41,7 +52,23 @@ def run(options: argparse.Namespace) -> None:
         table = _table(options)
     if options.record is not None:
         keep_records(options.record, table)  # a file that cannot be written is refused before the play
-    play_terminal.play(table, console, lambda table: keep_records(options.record, table))
+
+    def changed(table: Table) -> None:
+        keep_records(options.record, table)
+
+    if options.web:
+        _serve(table, changed, options)
+    else:
+        play_terminal.play(table, console, changed)
+
+
+def _serve(table: Table, changed: Callable[[Table], None], options: argparse.Namespace) -> None:
+    try:
+        from agents import play_web
+    except ModuleNotFoundError as error:
+        raise ValueError(f"--web needs {error.name}: pip install 'pitch-env[web]'") from None
+    show, pace = not options.no_browser, options.pace / 1000
+    play_web.serve(table, options.port, changed, options.replay, pace, show)
 
 
 def _table(options: argparse.Namespace) -> Table:

@@ -3,6 +3,7 @@
 import argparse
 import json
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from agents.files import replace_atomically
 from agents.intervals import around
 from agents.tournament import CHUNK, Outcome, Tables, Tournament
 from agents.tournament_result import print_result, report, result_of
-from agents.tournament_run import BACKENDS, Journal, play
+from agents.tournament_run import BACKENDS, Journal, WorkersLost, play
 
 DESCRIPTION = (
     "Every agent meets every other one on the same duplicate deals. What counts is points per deal against each other "
@@ -78,11 +79,17 @@ def run(options: argparse.Namespace) -> None:
         options.agents, rules, seed=options.seed, tables=options.tables, chunk=options.chunk
     )
     journal = None if options.out is None else Journal(options.out, tournament, options.resume)
-    with progress_bar(tournament) as watch:
-        outcomes = play(
-            tournament, options.deals, until=options.until, workers=options.workers or -1, backend=options.backend,
-            journal=journal, watch=watch,
-        )  # fmt: skip
+    try:
+        with progress_bar(tournament) as watch:
+            outcomes = play(
+                tournament, options.deals, until=options.until, workers=options.workers or -1, backend=options.backend,
+                journal=journal, watch=watch,
+            )  # fmt: skip
+    except (KeyboardInterrupt, WorkersLost):
+        if journal is not None:
+            kept = f"{len(journal.outcomes):,} finished pieces of work are kept in {options.out}"
+            print(f"{kept}; the same command with --resume goes on", file=sys.stderr)
+        raise
     result = result_of(tournament, outcomes)
     print_result(result, f"{options.rules}, {result.deals:,} deals, tables {options.tables}, seed {options.seed}")
     content = report(result, command_of(options), options.until)

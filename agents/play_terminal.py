@@ -5,17 +5,15 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.opinions import Opinion, action_symbol
 from agents.table import Move, Table
+from agents.table_words import balances, opinion_words, payment_words, result_words, told, trick_words
 from pitch_env import IllegalAction, render
 from pitch_env.actions import parse_action
 from pitch_env.cards import CARD_ID
-from pitch_env.money import Ledger
-from pitch_env.result import Trick
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -140,12 +138,13 @@ class _Face:
 
     def last(self, rest: str) -> None:
         trick = self.table.last_trick
-        self.say("no trick has been taken yet" if trick is None else self._trick_words(trick))
+        self.say("no trick has been taken yet" if trick is None else trick_words(self.table, trick))
 
     def deal(self, rest: str) -> None:
         if not self.table.results:
             raise ValueError("no deal is over yet")
-        self.show_result()
+        for line in result_words(self.table, self.table.results[-1]):
+            self.say(line)
 
     def undo(self, rest: str) -> None:
         if not self.table.undo():
@@ -177,17 +176,10 @@ class _Face:
             self.table = table
 
     def money(self, rest: str) -> None:
-        ledger = self.table.ledger
-        if ledger is None:
-            raise ValueError("these rules are not played for money")
-        self.say(self._balances(ledger))
-        for payment in ledger.settlement().payments:
-            self.say(f"  {payment.payer} would pay {payment.payee} {_dollars(payment.cents)}")
-
-    def _balances(self, ledger: Ledger) -> str:
-        return "money: " + ", ".join(
-            f"{name} {_dollars(cents, '+')}" for name, cents in ledger.whole_balances().items()
-        )
+        self.say(f"money: {balances(self.table)}")
+        if self.table.ledger is not None:
+            for payment in self.table.ledger.settlement().payments:
+                self.say(f"  to settle: {payment_words(self.table, payment)}")
 
     def join(self, rest: str) -> None:
         self.table = self.table.joined(_named(rest, "join", "AGENT"))
@@ -199,7 +191,7 @@ class _Face:
         self.shown = False
         self.say(f"{rest} leaves; a new game begins")
         for payment in payments:
-            self.say(self.table.named(f"  {payment.payer} pays {payment.payee} {_dollars(payment.cents)}"))
+            self.say(payment_words(self.table, payment))
 
     def help(self, rest: str) -> None:
         self.say(HELP)
@@ -222,25 +214,11 @@ class _Face:
         self.say(f"Game of seed {table.seed}; you sit at seat {table.seat}. Type help for what you can do.")
 
     def tell(self, moves: list[Move]) -> None:
-        """Say what was done; cards of a trick that goes on are seen on the table."""
+        """Say what was done, and note the deals that are over."""
         self.shown = self.shown and not moves
-        for (seat, hidden), group in groupby(moves, lambda move: (move.seat, move.hidden)):
-            done = list(group)
-            if hidden and seat != self.table.seat:
-                verb = {"exchange": "exchanges", "discard": "puts away"}[done[0].phase]
-                self.say(f"{self.table.name_of(seat)} {verb} {len(done)} card{'s' * (len(done) > 1)}")
-            for move in done:
-                self._tell(move)
-
-    def _tell(self, move: Move) -> None:
-        name = self.table.name_of(move.seat)
-        if move.seat != self.table.seat and move.phase in ("bid", "trump"):
-            words = {"bid": f"bids {move.action}", "trump": f"names {action_symbol(move.action)}"}[move.phase]
-            self.say(f"{name} {'passes' if move.action == 'pass' else words}")
-        if move.trick is not None:
-            self.say(self._trick_words(move.trick))
-        if move.deal is not None:
-            self.show_result()
+        for line in told(self.table, moves):
+            self.say(line)
+        if any(move.deal for move in moves):
             self._note()
 
     def _note(self) -> None:
@@ -248,15 +226,6 @@ class _Face:
             self.changed(self.table)
         except (ValueError, OSError) as error:
             self.say(f"this was not recorded: {error}")
-
-    def _trick_words(self, trick: Trick) -> str:
-        winner, cards = trick
-        played = ", ".join(f"{self.table.name_of(seat)} {render.card_symbol(card)}" for seat, card in cards)
-        return f"{played}: {self.table.named(f'player_{winner} wins')}"
-
-    def show_result(self) -> None:
-        for line in render.result_lines(self.table.game, self.table.results[-1]):
-            self.say(f"  {self.table.named(line)}")
 
     def show_table(self) -> None:
         """Everything that the person sees."""
@@ -269,7 +238,7 @@ class _Face:
             scores = (f"{table.team_name(team)} {score}" for team, score in enumerate(game.scores))
             self.say(f"scores: {', '.join(scores)}")
             if table.ledger is not None:
-                self.say(self._balances(table.ledger))
+                self.say(f"money: {balances(table)}")
             if table.over:
                 self.say(table.named(render.turn(game)))
             return
@@ -318,10 +287,7 @@ class _Face:
 
     def show_opinion(self, opinion: Opinion) -> None:
         """What an agent would do, and the probabilities of all that is legal."""
-        words = f"{opinion.agent} would choose {action_symbol(opinion.choice)}"
-        if opinion.value is not None:
-            words += f" and expects {opinion.value:+.2f} points of this deal, relative to the others"
-        self.say(words)
+        self.say(opinion_words(opinion))
         for action, share in opinion.probabilities:
             self.say(f"  {share:6.1%}  {action_symbol(action)}")
 
@@ -337,10 +303,6 @@ def _named(rest: str, command: str, what: str) -> str:
     if not rest:
         raise ValueError(f"{command} what? Say {command} {what}")
     return rest
-
-
-def _dollars(cents: int, sign: str = "") -> str:
-    return f"{cents / 100:{sign}.2f} $"
 
 
 def _can_write(characters: str, encoding: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.agent import load
+from agents.agent import Agent, load
 from agents.evaluation import fingerprint
 from agents.files import replace_atomically
 from agents.opinions import Opinion, opinion, think
@@ -310,6 +310,11 @@ class Table:
         """The trick that was completed last, in this deal or the one before."""
         tricks = self.game.tricks or (self.results[-1].tricks if self.results else [])
         return tricks[-1] if tricks else None
+
+    @property
+    def agents(self) -> list[Agent]:
+        """The agents at this table, and who gives hints; each once."""
+        return list(self._agents.values())
 
     def advice(self) -> Opinion:
         """What the agent that gives hints would do in the person's place. Raises ValueError when nobody is to act."""

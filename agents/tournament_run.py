@@ -100,7 +100,9 @@ def _flat(identity: dict[str, Any]) -> dict[str, Any]:
 
 
 def _title(player: dict[str, str]) -> str:
-    return f"{player['name']} ({player['fingerprint']})"
+    """What a player is; a file may lie elsewhere now."""
+    known = player["name"] if Path(player["source"]).is_absolute() else player["source"]
+    return f"{known} ({player['fingerprint']})"
 
 
 # Sharing out the work.

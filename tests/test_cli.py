@@ -99,6 +99,14 @@ def test_who_reads_only_the_beginning_breaks_nothing():
     assert done.stderr == ""
 
 
+def test_progress_is_shown_to_terminals_only(capsys):
+    assert cli.main(["evaluate", "random", "greedy", "--deals", "2"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert "\x1b" not in shown.out
+    assert "greedy" in shown.out
+
+
 @pytest.mark.parametrize("name", Rules.presets())
 def test_the_rules_of_a_preset(name, capsys, tmp_path):
     assert cli.main(["rules", name, "--json", str(tmp_path / "rules.json")]) == 0

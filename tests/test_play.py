@@ -319,7 +319,7 @@ def test_a_deal_in_a_terminal(tmp_path):
     screen = terminal.says(choices(screen)[0])
     while "[" not in screen.splitlines()[-2]:
         screen = terminal.says(choices(screen)[0])
-    assert "\x1b[31m" in terminal.raw or not re.search("[♦♥]", screen)  # red suits are red
+    assert re.search(r"\x1b\[(\d+;)*31m", terminal.raw) or not re.search("[♦♥]", screen)  # red suits are red
     hand = screen.splitlines()[-2]
     played = terminal.says(choices(screen)[0])
     assert f"saved to {tmp_path}/t.json" in terminal.says(f"save {tmp_path}/t.json")
@@ -382,6 +382,8 @@ def test_a_wrong_command_line_says_what_is_wrong(capsys):
     assert "no agent 'nobody'" in capsys.readouterr().err
     assert main(["play", "--load", "nowhere.json"]) == 1
     assert "nowhere.json" in capsys.readouterr().err
+    assert main(["play", "--replay", "games.jsonl"]) == 1
+    assert "pitch replay games.jsonl" in capsys.readouterr().err
     with pytest.raises(SystemExit) as stopped:
         main(["play", "--against", "expert,,greedy"])
     assert stopped.value.code == 2

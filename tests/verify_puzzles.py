@@ -25,6 +25,7 @@ from agents.puzzles import PUZZLES, Puzzle, load_puzzles
 from agents.returns import relative
 from pitch_env import VectorGame, engine
 from pitch_env.actions import MOON_CALL, action_text
+from pitch_env.cards import lowest
 from pitch_env.kernel import kernel, records
 from pitch_env.money import settle
 from pitch_env.rules import pack
@@ -34,6 +35,7 @@ from pitch_env.state import NOBODY, STATE, Phase
 DEPTH = 60  # records for one line of play
 WIN = 1000  # more than points can be
 ERRORS, EXCEPTIONS = 3, 0.05
+TODO, LOW, HIGH, MINE = range(4)  # of a node of the search
 
 
 def sampled(puzzle: Puzzle, deals: int, seed: int = 0) -> VectorGame:
@@ -58,50 +60,72 @@ def outcome(rules, public, team, goal_is_game):
 
 
 @kernel(inline=False)
-def search(rules, stack, raw, depth, team, goal_is_game, low, high):
-    """The exact value of ``stack[depth]`` between two bounds; ``raw`` is the stack's memory as bytes."""
-    public = stack[depth].public
-    if public.phase == Phase.OVER:
-        return outcome(rules, public, team, goal_is_game)
-    mine = team_of(rules, public.actor) == team
-    cards, _ = engine.legal(rules, public, stack[depth].hands[public.actor])
-    best = np.int64(-10 * WIN if mine else 10 * WIN)
-    for card in range(54):
-        if not (cards >> card) & 1:
-            continue
-        raw[depth + 1, :] = raw[depth, :]
-        engine.apply(rules, stack[depth + 1], card)
-        value = search(rules, stack, raw, depth + 1, team, goal_is_game, low, high)
-        if mine:
-            best = max(best, value)
-            low = max(low, value)
+def enter(rules, state, node, team, low, high):
+    """Make a node of the search of a position: the cards still to try, the bounds of its value, whose choice it is."""
+    public = state.public
+    node[TODO], _ = engine.legal(rules, public, state.hands[public.actor])
+    node[LOW], node[HIGH] = low, high
+    node[MINE] = team_of(rules, public.actor) == team
+
+
+@kernel
+def learn(node, value):
+    """Narrow a node's bounds by the value of one of its cards."""
+    if node[MINE]:
+        node[LOW] = max(node[LOW], value)
+    else:
+        node[HIGH] = min(node[HIGH], value)
+
+
+@kernel(inline=False)
+def search(rules, stack, memory, nodes, team, goal_is_game):
+    """The exact value of ``stack[0]`` by alpha-beta; ``memory`` is the stack as bytes.
+
+    With a stack of its own, for Numba cannot load functions that call themselves from its cache.
+    """
+    depth = 0
+    enter(rules, stack[0], nodes[0], team, -10 * WIN, 10 * WIN)
+    while True:
+        node, child = nodes[depth], stack[depth + 1]
+        if node[TODO] and node[LOW] < node[HIGH]:
+            memory[depth + 1, :] = memory[depth, :]
+            engine.apply(rules, child, lowest(node[TODO]))
+            node[TODO] &= node[TODO] - 1
+            if child.public.phase == Phase.OVER:
+                learn(node, outcome(rules, child.public, team, goal_is_game))
+            else:
+                depth += 1
+                enter(rules, child, nodes[depth], team, node[LOW], node[HIGH])
         else:
-            best = min(best, value)
-            high = min(high, value)
-        if low >= high:
-            break
-    return best
+            value = node[LOW] if node[MINE] else node[HIGH]
+            if depth == 0:
+                return value
+            depth -= 1
+            learn(nodes[depth], value)
+
+
+@kernel(inline=False)
+def value_after(rules, stack, memory, nodes, action, goal_is_game):
+    """The value of an action of the actor of ``stack[0]`` to his team."""
+    team = team_of(rules[0], stack[0].public.actor)
+    engine.apply(rules[0], stack[0], action)
+    if stack[0].public.phase == Phase.OVER:
+        return outcome(rules[0], stack[0].public, team, goal_is_game)
+    return search(rules[0], stack, memory, nodes, team, goal_is_game)
 
 
 def values_in_each_deal(puzzle: Puzzle, deals: int, seed: int = 0) -> tuple[np.ndarray, list[int]]:
     """The exact value of each legal action in sampled deals with open hands: int64 [deals, actions], and the ids."""
     actions = puzzle.game.legal_ids()
     batch = sampled(puzzle, deals, seed)
-    team = puzzle.rules.team_of(puzzle.game.actor)
     stack = records(DEPTH, STATE)
-    raw = stack.view(np.uint8).reshape(DEPTH, STATE.itemsize)
+    memory = stack.view(np.uint8).reshape(DEPTH, STATE.itemsize)
+    nodes = np.zeros((DEPTH, 4), np.int64)
     out = np.zeros((deals, len(actions)), np.int64)
-    for i in range(deals):
-        for j, action in enumerate(actions):
-            stack[0] = batch.states[i]
-            out[i, j] = _value_of(pack(puzzle.rules), stack, raw, action, team, puzzle.goal == "game")
+    for i, j in np.ndindex(out.shape):
+        stack[0] = batch.states[i]
+        out[i, j] = value_after(pack(puzzle.rules), stack, memory, nodes, actions[j], puzzle.goal == "game")
     return out, actions
-
-
-@kernel(inline=False)
-def _value_of(rules, stack, raw, action, team, goal_is_game):
-    engine.apply(rules[0], stack[0], action)
-    return search(rules[0], stack, raw, 0, team, goal_is_game, np.int64(-10 * WIN), np.int64(10 * WIN))
 
 
 # On average: the expert in all seats.
