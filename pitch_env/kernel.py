@@ -165,7 +165,8 @@ def kernel(function: Callable | None = None, *, inline: bool = True, allocates: 
         return functools.partial(kernel, inline=inline, allocates=allocates)
     if config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # unsigned numbers turn over, as the generator wants them to
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", forceinline=inline, _nrt=allocates)(function)
+    compile: Any = numba.njit  # whose stubs do not know ``_nrt``
+    compiled = compile(nogil=True, error_model="numpy", forceinline=inline, _nrt=allocates)(function)
     file = Path(function.__code__.co_filename).resolve()
     if file.is_file() and cache_folder(file):
         compiled._cache = _Cache(function)
