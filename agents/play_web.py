@@ -154,7 +154,7 @@ class _Playing:
         """The whole page; what changes are its view and its panel."""
         _head("/")
         with ui.row().classes("items-start gap-6"):
-            with ui.column().classes("items-center gap-2"):
+            with ui.column().classes("items-center gap-2").style("max-width: 840px"):
                 self.view()
                 self.show_buttons()
             with ui.column().classes("gap-1").style("width: 380px"):

@@ -157,6 +157,9 @@ def parse_puzzle(entry: Any) -> Puzzle:
     return Puzzle(fields.name, fields.why, fields.theme, fields.goal, fields.proof, game, tuple(right))
 
 
+_KINDS = {str: "text", int: "whole number", list: "list", dict: "mapping"}
+
+
 def _checked_fields(entry: Any) -> _Entry:
     types = get_type_hints(_Entry)
     if not isinstance(entry, Mapping):
@@ -164,9 +167,9 @@ def _checked_fields(entry: Any) -> _Entry:
     for name, value in entry.items():
         if name not in types:
             raise ValueError(f"there is no field {name!r}; the fields are {', '.join(types)}")
-        kind = types[name]
-        if not isinstance(value, get_args(kind) or kind) or isinstance(value, bool):
-            raise ValueError(f"{name}={value!r} is not allowed; it is a {getattr(kind, '__name__', 'list')}")
+        kinds = get_args(types[name]) or (types[name],)
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise ValueError(f"{name}={value!r} is not allowed; it is a {_KINDS[kinds[0]]}")
     needed = [each.name for each in dataclasses.fields(_Entry) if each.default is each.default_factory is MISSING]
     if missing := [name for name in needed if name not in entry]:
         raise ValueError(f"there is no {', no '.join(missing)}")

@@ -23,6 +23,7 @@ from agents.solver_points import (
     can_make,
     count_trick,
     final_value,
+    find_sure_points,
     judge_game,
     offset,
     prepare,
@@ -98,6 +99,7 @@ def look_between_tricks(rules, work, entries, depth, goal):
     nobody = np.int64(NOBODY)
     if public.trick > 0:
         count_trick(rules, work, public, np.int64(public.trick))
+    find_sure_points(rules, work, state)
     gaps = judge_game(rules, work, public)
     makes = can_make(rules, work, public)
     low, high = bounds(rules, work, public, makes)

@@ -2,8 +2,9 @@
 
 When all hands are open, who gets high is known as soon as trump is, for the highest trump in play wins its trick; low
 is too where its holder has it. Every other point lies on one card and goes to whoever takes it, but for the game point
-of the card count. So each trick that is done leaves a narrower interval for the value (``bounds``). The intervals only
-let the search skip positions; the value of a deal that is over is what ``scoring.score_deal`` wrote.
+of the card count; a card that no other team's cards can beat comes home to its own. So each trick leaves a narrower
+interval for the value (``bounds``). The intervals only let the search skip positions; the value of a deal that is over
+is what ``scoring.score_deal`` wrote.
 
 A role says on which side a team is: the solver's own ``TEAM``, the ``PITCHER`` where that is another team, ``OTHERS``.
 """
@@ -62,6 +63,8 @@ _FIELDS: list[tuple] = [
     ("open_count", "<i8", (MAX_TRICKS + 1,)),  # the same for card points
     ("can_get_game", "<i8", (3,)),  # by role, at the position that ``bounds`` saw last
     ("has_game", "<i8", (3,)),
+    ("sure", "<i8", (3,)),  # by role: the open points that it is sure to get, for nobody can take them
+    ("carriers", "<i8"),  # mask of the cards with a worth
     ("team", "<i8"),  # the team that maximises
     ("trump", "<i8"),
     ("pitchers", "<i8"),  # the role of the pitcher's team
@@ -180,7 +183,7 @@ def place_points(rules, work, trump, in_play):
             work.points[0, role] += ITEM_WORTH[Item.LOW]
     if low != NOBODY and rules.low_to == LowTo.WINNER:
         work.worth[low] += ITEM_WORTH[Item.LOW]
-    work.open[0], work.open_count[0] = 0, 0
+    work.open[0], work.open_count[0], work.carriers = 0, 0, 0
     rest = in_play
     while rest:
         card = lowest(rest)
@@ -188,6 +191,7 @@ def place_points(rules, work, trump, in_play):
         points = np.int64(CARD_POINTS[card]) if rules.game == GamePoint.COUNT else np.int64(0)
         work.kind[card] = (work.worth[card] * 16 + points) * 8 + led_suit(rules, card, trump)
         work.open[0] += work.worth[card]
+        work.carriers |= bit(card) if work.worth[card] else 0
         work.open_count[0] += points
 
 
@@ -207,6 +211,26 @@ def count_trick(rules, work, public, trick):
     work.points[trick, work.role[team_of(rules, public.leaders[trick])]] += points
     work.open[trick] = work.open[trick - 1] - points
     work.open_count[trick] = work.open_count[trick - 1] - count
+
+
+@kernel
+def find_sure_points(rules, work, state):
+    """A card that no card of another team beats wins its trick for its own team, whenever it is played."""
+    for role in range(3):
+        work.sure[role] = 0
+    for team in range(rules.teams):
+        own, others = np.int64(0), np.int64(0)
+        for seat in range(rules.players):
+            if team_of(rules, seat) == team:
+                own |= state.hands[seat]
+            else:
+                others |= state.hands[seat]
+        rest = own & work.carriers
+        while rest:
+            card = lowest(rest)
+            rest &= rest - 1
+            if work.above[card] & others == 0:
+                work.sure[work.role[team]] += work.worth[card]
 
 
 @kernel
@@ -247,19 +271,21 @@ def can_make(rules, work, public):
     trick = public.trick
     if work.bid == NEVER:
         return 1 if public.tricks_won[team_of(rules, public.pitcher)] == trick else 0
-    points = work.points[trick, work.pitchers]
-    if points + work.has_game[work.pitchers] >= work.bid:
+    points, sure = work.points[trick, work.pitchers], work.sure[work.pitchers]
+    if points + sure + work.has_game[work.pitchers] >= work.bid:
         return 2
-    return 1 if points + work.open[trick] + work.can_get_game[work.pitchers] >= work.bid else 0
+    lost = work.sure[TEAM] + work.sure[PITCHER] + work.sure[OTHERS] - sure
+    return 1 if points + work.open[trick] - lost + work.can_get_game[work.pitchers] >= work.bid else 0
 
 
 @kernel
 def bounds(rules, work, public, makes):
     """The least and the most that the value can be, after some finished tricks and ``judge_game``."""
     trick, others = public.trick, rules.teams - 1
-    can, has, rest = work.can_get_game, work.has_game, work.open[trick]
-    own = work.points[trick, TEAM]
-    pitcher, third = work.points[trick, PITCHER], work.points[trick, OTHERS]
+    can, has, sure = work.can_get_game, work.has_game, work.sure
+    own = work.points[trick, TEAM] + sure[TEAM]
+    pitcher, third = work.points[trick, PITCHER] + sure[PITCHER], work.points[trick, OTHERS] + sure[OTHERS]
+    rest = work.open[trick] - sure[TEAM] - sure[PITCHER] - sure[OTHERS]
     least, most = own + has[TEAM], own + rest + can[TEAM]
     if work.pitchers == TEAM:
         low = others * (least if makes == 2 else -work.setback) - (third + rest + can[OTHERS])

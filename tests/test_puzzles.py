@@ -86,12 +86,13 @@ def test_a_puzzle_is_the_position_that_its_file_tells():
         ({"hands": [*ENTRY["hands"][:3], 7]}, "has 1 cards|'7'"),
         ({"rules": {"preset": "auctoin"}}, "no preset 'auctoin'"),
         ({"dealer": 4}, "dealer=4 is not allowed"),
-        ({"dealer": "north"}, "dealer='north' is not allowed; it is a int"),
+        ({"dealer": "north"}, "dealer='north' is not allowed; it is a whole number"),
         ({"scores": [0, 0]}, "scores"),
+        ({"scores": 7}, "scores=7 is not allowed; it is a list"),
         ({"goal": "fame"}, "goal='fame' is not allowed; it is one of points, game, money"),
         ({"proof": "faith"}, "proof='faith' is not allowed; it is one of every deal, most deals, average"),
         ({"colour": "red"}, "there is no field 'colour'"),
-        ({"why": None}, "why=None is not allowed; it is a str"),
+        ({"why": None}, "why=None is not allowed; it is a text"),
     ],
 )
 def test_a_bad_puzzle_is_refused_by_file_and_name(change, message, tmp_path):
