@@ -99,7 +99,9 @@ def duplicate_match(rules: Rules, agent: Agent, opponent: Agent, deals: int, see
 
 def bid_counts(calls: np.ndarray, made: np.ndarray) -> list[BidCount]:
     """The bids that were made at all, from the numbers of deals by call [12]."""
-    return [BidCount(action_text(PASS + int(call)), int(calls[call]), int(made[call])) for call in np.flatnonzero(calls)]
+    return [
+        BidCount(action_text(PASS + int(call)), int(calls[call]), int(made[call])) for call in np.flatnonzero(calls)
+    ]
 
 
 def _play_chunk(

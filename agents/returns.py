@@ -19,7 +19,7 @@ def relative(change: np.ndarray, rules: Rules) -> np.ndarray:
     return change - (total - change) / (rules.teams - 1)
 
 
-@kernel
+@kernel(allocates=True)
 def gae(reward, value, actor, done, bootstrap, gamma, lam, advantage):
     """Generalised advantage estimation (Schulman et al., 2016) for each seat on its own decisions.
 

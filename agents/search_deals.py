@@ -18,7 +18,7 @@ from pitch_env.engine import apply, clear_deal, legal
 from pitch_env.kernel import kernel
 from pitch_env.observation import played_by
 from pitch_env.sampling import lay_widow, sample_hidden
-from pitch_env.state import NOBODY, Phase, copy_public
+from pitch_env.state import NOBODY, Phase, copy_entries, copy_public
 
 VIEWER = 0  # the seat of the viewer in a record that ``read_observation`` has filled
 
@@ -36,10 +36,10 @@ BELIEF = np.dtype(
 def copy_state(source, target):
     """Copy a ``STATE`` record."""
     target.rng = source.rng
-    target.hands[:] = source.hands
-    target.dealt[:] = source.dealt
-    target.discards[:] = source.discards
-    target.deck[:] = source.deck
+    copy_entries(source.hands, target.hands)
+    copy_entries(source.dealt, target.dealt)
+    copy_entries(source.discards, target.discards)
+    copy_entries(source.deck, target.deck)
     copy_public(source.public, target.public)
 
 
@@ -160,7 +160,7 @@ def start_replay(rules, deal, replayed):
     """The same deal before the first call."""
     copy_state(deal, replayed)
     clear_deal(rules, replayed)
-    replayed.hands[:] = deal.dealt
+    copy_entries(deal.dealt, replayed.hands)
 
 
 @kernel

@@ -35,7 +35,7 @@ from pitch_env.game import checked_rules
 from pitch_env.kernel import kernel
 from pitch_env.rules import pack
 from pitch_env.scoring import team_of
-from pitch_env.state import NOBODY, Phase, copy_public
+from pitch_env.state import NOBODY, Phase, copy_entries, copy_public
 
 NO_VALUE = -1_000_000  # of a card that is not legal
 INFINITE = np.int64(100_000)  # beyond any value
@@ -188,7 +188,7 @@ def solve(rules, states, team, table, values, every_card):
     root = work.stack[0]
     public = root.public
     copy_public(states[0].public, public)
-    root.hands[:] = states[0].hands
+    copy_entries(states[0].hands, root.hands)
     values[:] = NO_VALUE
     seat, pitch = np.int64(public.actor), public.trump == NOBODY
     maximises = team_of(rules, seat) == team

@@ -15,7 +15,7 @@ from pitch_env.cards import CARD_POINTS, NUM_CARDS, bit, lowest
 from pitch_env.kernel import kernel
 from pitch_env.rules import MAX_PLAYERS, MAX_TRICKS, GamePoint, LowTo
 from pitch_env.scoring import bid_made, led_suit, next_seat, point_card, power, score_deal, team_of, trump_power
-from pitch_env.state import ITEM_WORTH, NOBODY, STATE, Item
+from pitch_env.state import ITEM_WORTH, NOBODY, STATE, Item, copy_entries
 
 TEAM, PITCHER, OTHERS = range(3)
 NEVER = 1000  # points that nobody has
@@ -114,7 +114,7 @@ def prepare(rules, work, state, trump, team):
 @kernel
 def find_owners(rules, work, state):
     public = state.public
-    work.owned[:] = state.hands
+    copy_entries(state.hands, work.owned)
     seat = np.int64(0)
     for i in range(public.num_played):
         seat = np.int64(public.leaders[i // rules.players]) if i % rules.players == 0 else next_seat(rules, seat)

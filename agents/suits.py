@@ -147,7 +147,7 @@ def sorted_suits(keys, colours):
     return code
 
 
-@kernel(inline=False)
+@kernel(inline=False, allocates=True)
 def _sort(start, stop, at, colours, order_of_code, sources, actions, observation, mask, out, out_mask, order):
     keys = np.zeros(4, np.uint64)
     for i in range(start, stop):

@@ -29,6 +29,10 @@ CARD_POINTS = np.array([{"T": 10, "A": 4, "K": 3, "Q": 2, "J": 1}.get(text[0], 0
 CARD_POINTS[[HIGH_JOKER, LOW_JOKER]] = 0
 
 
+_1, _2, _4, _56 = (np.uint64(shift) for shift in (1, 2, 4, 56))
+_PAIRS, _FOURS, _BYTES, _ONES = (np.uint64(byte * 0x0101010101010101) for byte in (0x55, 0x33, 0x0F, 0x01))
+
+
 @kernel
 def bit(card):
     """The mask of one card."""
@@ -44,13 +48,12 @@ def suit_of(card):
 @kernel
 def count(mask):
     """How many cards a mask holds."""
-    # The parallel sum of bits in pairs, fours and bytes; LLVM knows it for what it is and emits one popcount.
-    mask = mask - ((mask >> 1) & 0x5555555555555555)
-    mask = (mask & 0x3333333333333333) + ((mask >> 2) & 0x3333333333333333)
-    mask = (mask + (mask >> 4)) & 0x0F0F0F0F0F0F0F0F
-    mask = mask + (mask >> 8)
-    mask = mask + (mask >> 16)
-    return (mask + (mask >> 32)) & 0x7F
+    # The parallel sum of bits in pairs, fours and bytes; in this form LLVM knows it and emits one popcount.
+    bits = np.uint64(mask)
+    bits = bits - ((bits >> _1) & _PAIRS)
+    bits = (bits & _FOURS) + ((bits >> _2) & _FOURS)
+    bits = (bits + (bits >> _4)) & _BYTES
+    return np.int64((bits * _ONES) >> _56)
 
 
 @kernel

@@ -8,10 +8,10 @@ import numpy as np
 from pitch_env.actions import DONE, MOON_CALL, NUM_ACTIONS, PASS, TRUMP
 from pitch_env.cards import ALL_CARDS, CARD_POINTS, JOKERS, SUIT_MASKS, bit, count, nth, suit_of
 from pitch_env.chance import next_random
-from pitch_env.kernel import kernel
+from pitch_env.kernel import entry, kernel
 from pitch_env.rules import Auction, FirstLead, Follow, ForcedBid, Trump, Widow
 from pitch_env.scoring import game_winner, next_seat, score_deal, team_of, trick_winner
-from pitch_env.state import NOBODY, Phase
+from pitch_env.state import NOBODY, Phase, copy_entries
 
 # Beginning a game and a deal.
 
@@ -46,11 +46,11 @@ def start_deal(rules, state):
         for i in range(rules.players):
             seat = (first + i) % rules.players
             for _ in range(size):
-                state.hands[seat] |= bit(state.deck[position])
+                state.hands[seat] |= bit(entry(state.deck, position))
                 position += 1
     for i in range(rules.widow_size):
-        state.deck[i] = state.deck[position + i]
-    state.dealt[:] = state.hands
+        state.deck[i] = entry(state.deck, position + i)
+    copy_entries(state.hands, state.dealt)
 
 
 @kernel
@@ -84,10 +84,12 @@ def clear_deal(rules, state):
 def shuffle(rules, state):
     """A uniformly random order of the cards that can matter: all of them where the widow does, else those dealt."""
     deck, size = state.deck, rules.deck_size
-    deck[:size] = rules.deck[:size]
+    copy_entries(rules.deck, deck)
     for i in range(size - 1 if rules.widow != Widow.NONE else rules.players * rules.hand_size):
         other = i + next_random(state, size - i)
-        deck[i], deck[other] = deck[other], deck[i]
+        card = entry(deck, i)
+        deck[np.uintp(i)] = entry(deck, other)
+        deck[np.uintp(other)] = card
 
 
 # The auction. A call is 0 for a pass, 1..10 for a bid, 11 for the moon; a set of calls has one bit a call.
@@ -166,7 +168,7 @@ def draw(state, seat, number, widow_size):
     public = state.public
     top = widow_size - public.widow_left
     for i in range(number):
-        state.hands[seat] |= bit(state.deck[top + i])
+        state.hands[seat] |= bit(entry(state.deck, top + i))
     public.widow_left -= number
     public.cards[seat] += number
 
@@ -257,12 +259,12 @@ def legal_plays(rules, public, hand):
     trick_start = public.trick * rules.players
     if public.num_played == trick_start:
         return legal_leads(rules, public, hand)
-    led = public.history[trick_start]
-    trumps = rules.trumps[public.trump]
+    led = entry(public.history, trick_start)
+    trumps = entry(rules.trumps, public.trump)
     if bit(led) & trumps:
         own = hand & trumps
         return own if own else hand
-    suit = SUIT_MASKS[suit_of(led)] & ~trumps
+    suit = entry(SUIT_MASKS, suit_of(led)) & ~trumps
     own = hand & suit
     if rules.follow == Follow.MUST_FOLLOW:
         return own if own else hand
@@ -276,7 +278,7 @@ def legal_leads(rules, public, hand):
     if public.trump == NOBODY:
         return hand & ~JOKERS  # the pitch: it names trump, which a joker cannot
     if public.trick == 0 and rules.first_lead == FirstLead.TRUMP:
-        trumps = hand & rules.trumps[public.trump]
+        trumps = hand & entry(rules.trumps, public.trump)
         return trumps if trumps else hand
     return hand
 
@@ -292,7 +294,7 @@ def shown_voids(rules, public, card):
         return voids
     if legal_plays(rules, public, ALL_CARDS) & bit(card):
         return voids  # legal whatever else he holds
-    trumps = rules.trumps[public.trump]
+    trumps = entry(rules.trumps, public.trump)
     for suit in range(4):
         cards = trumps if suit == public.trump else SUIT_MASKS[suit] & ~trumps
         if not legal_plays(rules, public, cards | bit(card)) & bit(card):
@@ -323,7 +325,7 @@ def end_trick(rules, public):
     winner = trick_winner(rules, public)
     team = team_of(rules, winner)
     for i in range(public.trick * rules.players, public.num_played):
-        public.card_points[team] += CARD_POINTS[public.history[i]]
+        public.card_points[team] += entry(CARD_POINTS, entry(public.history, i))
     public.tricks_won[team] += 1
     public.trick += 1
     public.leaders[public.trick] = winner

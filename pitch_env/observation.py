@@ -15,9 +15,9 @@ import numpy as np
 
 from pitch_env.actions import MOON_CALL, PASS, action_text
 from pitch_env.cards import NUM_CARDS, RANKS, SUITS, bit, card_text, cards_in, lowest
-from pitch_env.kernel import kernel, records
+from pitch_env.kernel import entry, kernel, records
 from pitch_env.rules import MAX_PLAYERS, PACKED_FIELDS, Rules, Widow, decode_field, encode_field, pack
-from pitch_env.scoring import next_seat, team_of, trick_winner
+from pitch_env.scoring import next_seat, team_of, trick_winner, wrap
 from pitch_env.state import NOBODY, Phase
 
 
@@ -143,8 +143,7 @@ def level_of(rules, call):
 @kernel
 def relative(rules, seat, viewer):
     """A seat counted from the viewer."""
-    distance = np.int64(seat) - viewer
-    return distance if distance >= 0 else distance + rules.players
+    return wrap(np.int64(seat) - viewer, rules.players)
 
 
 @kernel
@@ -230,29 +229,30 @@ def played_by(rules, public, seat):
     """The mask of the cards that a seat has played."""
     mask = np.int64(0)
     for trick in range(min(np.int64(public.trick) + 1, rules.keep)):
-        i = trick * rules.players + relative(rules, seat, public.leaders[trick])
+        i = trick * rules.players + relative(rules, seat, entry(public.leaders, trick))
         if i < public.num_played:
-            mask |= bit(public.history[i])
+            mask |= bit(entry(public.history, i))
     return mask
 
 
 @kernel
 def write_plays(rules, at, public, seat, out):
-    players, num_played = rules.players, np.int64(public.num_played)
+    # Read before anything is written, for the compiler must think that a byte that is written could be one of these.
+    players, num_played, tricks = rules.players, np.int64(public.num_played), np.int64(public.trick)
     played_by, trick_of, table = at[Part.PLAYED_BY], at[Part.TRICK_OF], at[Part.TABLE]
     leaders = at[Part.LEADERS]
-    for trick in range(min(np.int64(public.trick) + 1, rules.keep)):
-        who = relative(rules, public.leaders[trick], seat)
+    for trick in range(min(tricks + 1, rules.keep)):
+        who = relative(rules, entry(public.leaders, trick), seat)
         put(out, leaders + trick * players + who, 1)
         for i in range(trick * players, min((trick + 1) * players, num_played)):
-            card = np.int64(public.history[i])
+            card = entry(public.history, i)
             put(out, played_by + who * NUM_CARDS + card, 1)
             put(out, trick_of + card, trick + 1)
-            who = next_seat(rules, who)
-    first = public.trick * players
+            who = wrap(who + 1 - players, players)
+    first = tricks * players
     if num_played > first:
         for i in range(first, num_played):
-            put(out, table + public.history[i], 1)
+            put(out, table + entry(public.history, i), 1)
         put(out, at[Part.WINNING] + relative(rules, trick_winner(rules, public), seat), 1)
     voids = at[Part.VOIDS]
     for other in range(players):
@@ -266,7 +266,7 @@ def write_scores(rules, at, public, seat, out):
     teams = rules.teams
     mine = team_of(rules, seat)
     for team in range(teams):
-        i = team - mine if team >= mine else team - mine + teams
+        i = wrap(team - mine, teams)
         score = np.int64(public.scores[team])
         put(out, at[Part.TRICKS_WON] + i, public.tricks_won[team])
         put(out, at[Part.CARD_POINTS] + i, public.card_points[team])
@@ -331,7 +331,7 @@ def read_observation(rules, layout, observation, public):
     return hand, (hand | discards | played_by(rules, public, 0)) & ~drawn, discards
 
 
-@kernel
+@kernel(allocates=True)
 def read_auction(rules, at, observation, public):
     """The calls in order: each speaker made the lowest of his bids that is still to come, or if none is, passed."""
     levels = at[Part.PITCHER] - at[Part.BID]
@@ -375,7 +375,7 @@ def read_plays(rules, at, observation, public):
         for card in range(NUM_CARDS):
             if observation[at[Part.PLAYED_BY] + seat * NUM_CARDS + card]:
                 trick = np.int64(observation[at[Part.TRICK_OF] + card]) - 1
-                public.history[trick * players + relative(rules, seat, public.leaders[trick])] = card
+                public.history[trick * players + relative(rules, seat, entry(public.leaders, trick))] = card
                 public.num_played += 1
                 public.played |= bit(card)
     public.trick = public.num_played // players
@@ -408,7 +408,7 @@ def read_counts(rules, at, observation, public):
         public.cards[seat] = observation[at[Part.CARDS] + seat]
         plays = np.int64(0)
         for trick in range(rules.keep):
-            i = trick * rules.players + relative(rules, seat, public.leaders[trick])
+            i = trick * rules.players + relative(rules, seat, entry(public.leaders, trick))
             plays += public.leaders[trick] != NOBODY and i < public.num_played
         public.discarded[seat] = rules.hand_size + drawn - plays - public.cards[seat]
         public.widow_left -= drawn

@@ -20,7 +20,7 @@ from pitch_env.state import NOBODY, Phase, copy_public
 _CHOOSE = np.array([[math.comb(n, k) for k in range(NUM_CARDS + 1)] for n in range(NUM_CARDS + 1)], np.float64)
 
 
-@kernel
+@kernel(allocates=True)
 def sample_hidden(rules, public, seat, hand, dealt, discards, out):
     """Fill the ``STATE`` record ``out`` with a full deal that ``seat`` cannot tell from the true one.
 
@@ -64,7 +64,7 @@ def take(out, mask, number):
     return taken
 
 
-@kernel
+@kernel(allocates=True)
 def deal_bound_hands(rules, public, bound, unseen, out):
     """Deal the hands that have shown voids; returns the cards that are left."""
     trumps = rules.trumps[public.trump]
@@ -122,7 +122,7 @@ def ways(public, bound, i, a, b, c, d, strides, memo):
     return total
 
 
-@kernel
+@kernel(allocates=True)
 def choose_numbers(public, bound, i, left, strides, memo, target):
     """The numbers of cards by suit of the i-th bound hand at which the running sum of ``ways`` passes ``target``."""
     a, b, c, d = left[0], left[1], left[2], left[3]

@@ -12,7 +12,7 @@ from pitch_env.cards import (
     bit,
     suit_of,
 )
-from pitch_env.kernel import kernel
+from pitch_env.kernel import entry, kernel
 from pitch_env.rules import NO_TARGET, BothOut, GamePoint, LowTo, Winner
 from pitch_env.state import ITEM_WORTH, NOBODY, Item
 
@@ -24,17 +24,25 @@ _NUM_POWERS = 16
 
 
 @kernel
+def wrap(number, size):
+    """A number from ``-size`` to ``size - 1``, brought into 0 to ``size - 1`` by adding ``size`` where it is negative.
+
+    Whether it is depends on who sits where: without a branch there is nothing for the processor to guess wrong.
+    """
+    number = np.int64(number)
+    return number + ((number >> 63) & size)
+
+
+@kernel
 def next_seat(rules, seat):
     """The seat to the left."""
-    seat = np.int64(seat) + 1
-    return seat if seat < rules.players else np.int64(0)
+    return wrap(np.int64(seat) + 1 - rules.players, rules.players)
 
 
 @kernel
 def team_of(rules, seat):
     """The team of a seat: seat % teams, and there are at most two seats a team."""
-    seat = np.int64(seat)
-    return seat if seat < rules.teams else seat - rules.teams
+    return wrap(np.int64(seat) - rules.teams, rules.teams)
 
 
 @kernel
@@ -42,13 +50,13 @@ def trump_power(card, trump):
     """The rank of a trump among trumps, 0..15."""
     if card < HIGH_JOKER and suit_of(card) != trump:
         return np.int64(_OFF_JACK_POWER)
-    return np.int64(_TRUMP_POWER[card])
+    return entry(_TRUMP_POWER, card)
 
 
 @kernel
 def power(rules, card, trump, led):
     """What a card is worth in a trick whose led suit is ``led``: a trump above every plain card, others below all."""
-    if bit(card) & rules.trumps[trump]:
+    if bit(card) & entry(rules.trumps, trump):
         return _NUM_POWERS + trump_power(card, trump)
     return np.int64(card) % 13 if suit_of(card) == led else np.int64(-1)
 
@@ -56,7 +64,7 @@ def power(rules, card, trump, led):
 @kernel
 def led_suit(rules, card, trump):
     """The suit that a led card asks for: its own, or trump for the off-jack and the jokers."""
-    return np.int64(trump) if bit(card) & rules.trumps[trump] else suit_of(card)
+    return np.int64(trump) if bit(card) & entry(rules.trumps, trump) else suit_of(card)
 
 
 @kernel
@@ -66,14 +74,13 @@ def trick_winner(rules, public):
     trump = np.int64(public.trump)
     if first >= public.num_played:
         return np.int64(NOBODY)
-    led = led_suit(rules, public.history[first], trump)
+    led = led_suit(rules, entry(public.history, first), trump)
     best, best_power = np.int64(0), np.int64(-1)
     for i in range(public.num_played - first):
-        here = power(rules, public.history[first + i], trump, led)
+        here = power(rules, entry(public.history, first + i), trump, led)
         if here > best_power:
             best, best_power = np.int64(i), here
-    winner = public.leaders[public.trick] + best
-    return winner if winner < rules.players else winner - rules.players
+    return wrap(entry(public.leaders, public.trick) + best - rules.players, rules.players)
 
 
 @kernel
@@ -103,11 +110,11 @@ def score_items(rules, public):
     items = public.items
     items[:] = NOBODY
     for trick in range(rules.keep):
-        taker = team_of(rules, public.leaders[trick + 1])
-        seat = np.int64(public.leaders[trick])
+        taker = team_of(rules, entry(public.leaders, trick + 1))
+        seat = entry(public.leaders, trick)
         for i in range(trick * rules.players, (trick + 1) * rules.players):
-            card = np.int64(public.history[i])
-            if bit(card) & rules.trumps[trump]:
+            card = entry(public.history, i)
+            if bit(card) & entry(rules.trumps, trump):
                 here = trump_power(card, trump)
                 if here > high:
                     high = here

@@ -81,25 +81,32 @@ STATE = np.dtype(
 
 
 @kernel
+def copy_entries(source, target):
+    """Copy as many entries as ``target`` has. A slice would do it too, but may allocate memory."""
+    for i in range(len(target)):
+        target[i] = source[i]
+
+
+@kernel
 def copy_public(source, target):
     """Copy a ``PUBLIC`` record, which Numba cannot do as a whole."""
     target.played, target.deals, target.deals_limit = source.played, source.deals, source.deals_limit
     target.phase, target.game_over, target.winner = source.phase, source.game_over, source.winner
     target.actor, target.dealer, target.passed = source.actor, source.dealer, source.passed
     target.num_calls, target.bid, target.pitcher = source.num_calls, source.bid, source.pitcher
-    target.calls[:] = source.calls
+    copy_entries(source.calls, target.calls)
     target.trump, target.widow_left = source.trump, source.widow_left
-    target.exchanged[:] = source.exchanged
-    target.discarded[:] = source.discarded
-    target.cards[:] = source.cards
+    copy_entries(source.exchanged, target.exchanged)
+    copy_entries(source.discarded, target.discarded)
+    copy_entries(source.cards, target.cards)
     target.num_played, target.trick = source.num_played, source.trick
-    target.history[:] = source.history
-    target.leaders[:] = source.leaders
-    target.voids[:] = source.voids
-    target.tricks_won[:] = source.tricks_won
-    target.card_points[:] = source.card_points
-    target.items[:] = source.items
-    target.points[:] = source.points
+    copy_entries(source.history, target.history)
+    copy_entries(source.leaders, target.leaders)
+    copy_entries(source.voids, target.voids)
+    copy_entries(source.tricks_won, target.tricks_won)
+    copy_entries(source.card_points, target.card_points)
+    copy_entries(source.items, target.items)
+    copy_entries(source.points, target.points)
     target.made = source.made
-    target.change[:] = source.change
-    target.scores[:] = source.scores
+    copy_entries(source.change, target.change)
+    copy_entries(source.scores, target.scores)

@@ -235,23 +235,37 @@ def advance(rules, state, action, skip_forced, reward, last):
 
     Returns whether a deal ended and whether the game did.
     """
+    ended, done = take(rules, state, action, reward, last)
+    if skip_forced:
+        return take_forced(rules, state, ended, done, reward, last)
+    return ended, done
+
+
+@kernel
+def take(rules, state, action, reward, last):
+    """Take an action; after the end of a deal, add up the rewards, keep the table, and deal on."""
     public = state.public
-    ended, done = False, False
+    engine.apply(rules, state, action)
+    if public.phase != Phase.OVER:
+        return False, False
+    copy_public(public, last)
+    for seat in range(rules.players):
+        reward[seat] += public.change[team_of(rules, seat)]
+    done = public.game_over == 1
+    deal_on(rules, state)
+    return True, done
+
+
+@kernel(inline=False)
+def take_forced(rules, state, ended, done, reward, last):
+    """Take all actions without a choice that follow."""
+    public = state.public
     while True:
-        engine.apply(rules, state, action)
-        if public.phase == Phase.OVER:
-            ended = True
-            copy_public(public, last)
-            for seat in range(rules.players):
-                reward[seat] += public.change[team_of(rules, seat)]
-            done = done or public.game_over == 1
-            deal_on(rules, state)
-        if not skip_forced:
-            return ended, done
         cards, others = engine.legal(rules, public, state.hands[public.actor])
         if count(cards) + count(others) != 1:
             return ended, done
-        action = engine.nth_legal(cards, others, 0)
+        deal_ended, game_ended = take(rules, state, engine.nth_legal(cards, others, 0), reward, last)
+        ended, done = ended or deal_ended, done or game_ended
 
 
 _NO_ACTION = -1  # only write what the actor sees

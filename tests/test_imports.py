@@ -14,7 +14,19 @@ ROOT = Path(__file__).parent.parent
 
 # A file imports only what stands above it; what is not listed here are other interfaces, which stand below.
 ORDER = [
-    *("files", "kernel", "cards", "actions", "rules", "state", "chance", "scoring", "engine", "observation", "sampling"),
+    *(
+        "files",
+        "kernel",
+        "cards",
+        "actions",
+        "rules",
+        "state",
+        "chance",
+        "scoring",
+        "engine",
+        "observation",
+        "sampling",
+    ),
     *("result", "stored", "game", "vector", "record_fields", "record", "recorder", "render", "money", "pitch_v0"),
 ]
 CORE = ORDER[: ORDER.index("vector") + 1]
