@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures.process import BrokenProcessPool
 
 import joblib.externals.loky.reusable_executor as loky
 import numpy as np
@@ -284,6 +285,16 @@ def test_when_a_worker_is_killed_its_work_is_done_by_another(played):
 
     assert as_json(play(FIELD, DEALS, workers=2, watch=watch)) == as_json(played)
     assert killed == [2]
+
+
+def test_workers_may_die_often_as_long_as_something_is_finished_in_between(played, monkeypatch):
+    def one_and_no_more(tournament, units, workers, keywords):
+        yield play_unit(tournament, units[0])
+        if len(units) > 1:
+            raise BrokenProcessPool
+
+    monkeypatch.setattr(tournament_run, "_parallel", one_and_no_more)
+    assert as_json(play(FIELD, 32)) == as_json(played[:6])
 
 
 def test_when_all_workers_are_killed_it_fails_and_what_was_finished_is_kept(played, tmp_path):
