@@ -12,7 +12,6 @@ from fractions import Fraction
 
 import numpy as np
 import pettingzoo
-import pettingzoo.test
 import pytest
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
@@ -23,6 +22,10 @@ from pettingzoo.utils import wrappers
 from pitch_env import Game, IllegalAction, Rules, pitch_v0
 from pitch_env.money import settle, whole_cents
 from pitch_env.observation import highs
+
+with warnings.catch_warnings():  # where pygame is installed, it loads an environment of its own that warns
+    warnings.simplefilter("ignore")
+    import pettingzoo.test
 
 VARIANTS = [
     dict(rules="money"),
