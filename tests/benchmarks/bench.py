@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import bench_solver
+
 REPEATS = 5
 
 
@@ -182,7 +184,7 @@ MEASURES: dict[str, Callable[[str], float]] = {
         open_spiel,
         first_use,
     )
-}
+} | bench_solver.MEASURES
 
 
 def measure(name: str, argument: str, cores: int) -> float | None:
@@ -229,6 +231,7 @@ def rows() -> list[tuple[str, ...]]:
     table.append(("memory of a game", figure(measure("memory", "auction", 1), "bytes"), "", "512 bytes", ""))
     table.append(("first use, empty cache", figure(measure("first_use", "empty", 1), "s"), "", "25 s", ""))
     table.append(("first use, full cache", figure(measure("first_use", "full", 1), "s"), "", "1.5 s", ""))
+    table += bench_solver.rows(measure, figure)
     for name, value in spiel.items():
         table.append((f"OpenSpiel {name}: `legal_actions`, `apply_action`", figure(value), "", "", ""))
     table.append(("PettingZoo Texas hold'em: AEC loop", figure(holdem), "", "", ""))
