@@ -19,7 +19,7 @@ from agents.intervals import Interval, around
 
 ELO = 400 / math.log(10)  # points for a unit of strength
 # Half a win, half a draw and half a loss for every pairing on top of what was played, so that who never lost is not
-# infinitely good.
+# infinitely good; the intervals count these as deals, so that they are wide where little else decides.
 PRIOR = 0.5
 STEPS = 100  # of Newton's method, which takes about ten
 
@@ -56,12 +56,14 @@ def rate(margins: Mapping[tuple[int, int], np.ndarray], players: int) -> list[In
             raise ValueError(f"players {first} and {second} never met")
     parameters, hessian = _fit(counts, players)
     scores = np.zeros((deals, players + 1))
+    prior = np.zeros_like(hessian)
     for pair, result in results.items():
         features = _features(pair, players)
-        expected = _probabilities(features, parameters) @ features
-        scores += result @ features - result.sum(axis=1, keepdims=True) * expected
+        surprise = features - _probabilities(features, parameters) @ features
+        scores += result @ surprise
+        prior += PRIOR * surprise.T @ surprise
     inverse = np.linalg.inv(_fixed(hessian))
-    covariance = inverse @ (scores.T @ scores) @ inverse * deals / (deals - 1)
+    covariance = inverse @ (scores.T @ scores * deals / (deals - 1) + prior) @ inverse
     errors = np.sqrt(np.maximum(np.diag(covariance)[:players], 0))
     return [around(ELO * float(parameters[i]), ELO * float(errors[i]), deals) for i in range(players)]
 
