@@ -2,6 +2,7 @@
 
 ``model.safetensors`` is an agent: the weights, the rules, the layout of its observations. ``resume.safetensors`` holds
 besides what training needs to go on: the optimiser, the games in flight, the generators, the counters.
+``failed.safetensors`` is the same at the moment at which a run could not go on. A digest tells whether a file is whole.
 """
 
 import hashlib
@@ -25,8 +26,8 @@ from pitch_env import Rules
 from pitch_env.actions import NUM_ACTIONS
 from pitch_env.observation import RULES_BYTES, highs, layout, part_slices, width
 
-FORMAT = 1
-MODEL, RESUME = "model.safetensors", "resume.safetensors"
+FORMAT = 2  # 1 had no digest
+MODEL, RESUME, FAILED = "model.safetensors", "resume.safetensors", "failed.safetensors"
 
 
 @dataclass
@@ -58,7 +59,21 @@ def header_for(rules: Rules, network: dict[str, int], config: dict[str, Any]) ->
 def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
     """Write a checkpoint, whole or not at all. Raises OSError; an older file is then as it was."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    replace_atomically(path, save(whole, metadata={"pitch-env": json.dumps(header)}))
+    text = json.dumps(header)
+    content = save(whole, metadata={"pitch-env": text, "sha256": _digest(whole, text)})
+    try:
+        replace_atomically(path, content)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OSError(f"{path} could not be written: {reason}; if there was one before, it is as it was") from None
+
+
+def _digest(tensors: dict[str, Tensor], header: str) -> str:
+    """A hash of all that a checkpoint holds."""
+    digest = hashlib.sha256(header.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode() + tensor.numpy().tobytes())
+    return digest.hexdigest()
 
 
 def read(path: Path) -> Checkpoint:
@@ -77,10 +92,28 @@ def read(path: Path) -> Checkpoint:
         raise ValueError(f"{path} is not a checkpoint, or a damaged one: {error}") from None
     if "pitch-env" not in metadata:
         raise ValueError(f"{path} is not a checkpoint of pitch-env, though a safetensors file")
-    header = json.loads(metadata["pitch-env"])
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ValueError(f"{path} is a checkpoint of format {header.get('format')!r}; this version reads {FORMAT}")
-    return Checkpoint(tensors, header)
+    return Checkpoint(tensors, _checked_header(path, metadata, tensors))
+
+
+def _checked_header(path: Path, metadata: dict[str, str], tensors: dict[str, Tensor]) -> dict[str, Any]:
+    text = metadata["pitch-env"]
+    try:
+        header = json.loads(text)
+    except ValueError:
+        raise ValueError(f"{path} is a damaged checkpoint: its header cannot be read") from None
+    version = header.get("format") if isinstance(header, dict) else None
+    if version not in (1, FORMAT):
+        raise ValueError(f"{path} is a checkpoint of format {version!r}; this version reads 1 and {FORMAT}")
+    if version != 1 and metadata.get("sha256") != _digest(tensors, text):
+        raise ValueError(f"{path} is a damaged checkpoint: what it holds is not what was written")
+    return header
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the halves of checkpoints that were being written when their process was killed."""
+    for name in (MODEL, RESUME, FAILED):
+        for file in folder.glob(f".{name}.*"):
+            file.unlink(missing_ok=True)
 
 
 def build_network(header: dict[str, Any], path: Path) -> tuple[Rules, PolicyValueNetwork]:

@@ -41,7 +41,7 @@ def parse(arguments: list[str]) -> Namespace:
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.resume is not None:
-        from agents.ppo import read_config  # torch takes seconds, and --help needs none
+        from agents.ppo_run import read_config  # torch takes seconds, and --help needs none
 
         parser.set_defaults(read_config(Path(options.resume)))
         options = parser.parse_args(arguments)

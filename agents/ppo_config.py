@@ -45,6 +45,8 @@ class Config:
     """The entropy bonus of exchanges, discards and plays; falls linearly to a tenth."""
     max_grad_norm: float = 0.5
     """Gradients longer than this are shortened."""
+    loss_limit: float = 100.0
+    """A loss beyond this has exploded, and the run stops; it is about 1 where rewards are scaled as here."""
     width: int = 256
     """Units of the network's hidden layers."""
     depth: int = 1
@@ -68,7 +70,7 @@ class Config:
             self._check(name, getattr(self, name) >= 2, "at least 2")
         for name in ("depth", "value_weight", "bid_entropy", "card_entropy", "evaluate_seconds"):
             self._check(name, getattr(self, name) >= 0, "at least 0")
-        for name in ("learning_rate", "clip", "max_grad_norm"):
+        for name in ("learning_rate", "clip", "max_grad_norm", "loss_limit"):
             self._check(name, getattr(self, name) > 0, "above 0")
         for name in ("gamma", "lam"):
             self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")

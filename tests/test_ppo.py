@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from trainers import SMALL, assert_same, iterate, weights
 
 from agents import checkpoint, load, ppo
 from agents.evaluation import duplicate_match
@@ -20,10 +21,6 @@ from agents.rollout import DealCounts, Rollout
 from pitch_env import Rules, VectorGame, pitch_v0
 
 ROOT = Path(__file__).parent.parent
-SMALL = Config(
-    total_decisions=40_000, num_games=64, steps=16, minibatch=512, width=32, evaluate_deals=20, final_deals=50,
-    evaluate_seconds=1000, bfloat16=False,
-)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -34,20 +31,6 @@ def one_torch_thread(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     yield
     torch.set_num_threads(threads)
-
-
-def iterate(run: Run, times: int) -> dict[str, float]:
-    rollout = Rollout.like(run.batch, run.config.steps)
-    return [ppo.iterate(run, rollout, DealCounts()) for _ in range(times)][-1]
-
-
-def weights(run: Run) -> dict[str, torch.Tensor]:
-    return {name: value.clone() for name, value in run.network.state_dict().items()}
-
-
-def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
-    for name, value in one.items():
-        torch.testing.assert_close(value, other[name], rtol=0, atol=0)
 
 
 def test_it_learns_to_beat_random(tmp_path):
@@ -83,21 +66,10 @@ def test_the_same_seed_gives_the_same_run():
     assert any((weights(one)[name] != value).any() for name, value in weights(other).items())
 
 
-def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
-    whole, first, second = (Run(replace(SMALL, out=str(tmp_path))) for _ in range(3))
-    iterate(whole, 4)
-    iterate(first, 2)
-    first.save(checkpoint.RESUME)
-    second.restore(tmp_path / checkpoint.RESUME)
-    iterate(second, 2)
-    assert second.decisions == whole.decisions
-    assert_same(weights(whole), weights(second))
-
-
 def test_every_update_changes_all_weights():
     run = Run(SMALL)
     before = weights(run)
-    measured = iterate(run, 1)
+    measured = iterate(run, 1)[0]
     assert all((before[name] != value).any() for name, value in weights(run).items())
     assert np.isfinite(list(measured.values())).all()
 
@@ -144,7 +116,7 @@ def test_an_agent_plays_as_the_network_it_was_saved_from(tmp_path):
     run.save(checkpoint.RESUME)
     batch = VectorGame(run.rules, 64)
     rows = batch.observation, batch.mask
-    expected = ppo.as_agent(run).act(*rows, np.random.default_rng(0))
+    expected = run.agent().act(*rows, np.random.default_rng(0))
     agent = load(tmp_path)
     np.testing.assert_array_equal(agent.act(*rows, np.random.default_rng(0)), expected)
     np.testing.assert_array_equal(agent.act(rows[0].astype(np.float32), rows[1].astype(np.int8), None), expected)
@@ -309,8 +281,8 @@ def test_the_configs_can_be_read(file):
 
 def test_more_decisions_make_a_stronger_agent(tmp_path):
     run = Run(replace(SMALL, num_games=256, minibatch=2048, total_decisions=400_000))
-    untrained = ppo.as_agent(run)
+    untrained = run.agent()
     before = duplicate_match(run.rules, untrained, load("random"), 200)
     iterate(run, 40)
-    after = duplicate_match(run.rules, ppo.as_agent(run), load("random"), 200)
+    after = duplicate_match(run.rules, run.agent(), load("random"), 200)
     assert after.low > before.high

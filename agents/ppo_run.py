@@ -1,0 +1,113 @@
+"""All that changes while a PPO run goes on, and its way into a checkpoint and back."""
+
+import hashlib
+import itertools
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from agents import checkpoint
+from agents.evaluation import write_json
+from agents.networks import PolicyValueNetwork
+from agents.ppo_config import Config
+from agents.suits import SuitSorter
+from pitch_env import VectorGame
+from pitch_env.observation import highs
+from pitch_env.state import STATE
+
+GAMES = hashlib.sha256(str(STATE.descr).encode()).hexdigest()[:16]  # how games lie in a file
+
+
+class Run:
+    """A run in memory: games, network, optimiser, chance, counters. The same config makes the same one."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.rules = config.make_rules()
+        torch.manual_seed(config.seed)
+        self.generator = torch.Generator().manual_seed(config.seed)
+        self.batch = VectorGame(self.rules, config.num_games, seed=config.seed, deals=1, skip_forced=True)
+        self.sorter = SuitSorter(self.rules)
+        self.network = PolicyValueNetwork(highs(self.rules), config.width, config.depth)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
+        self.decisions = 0
+        self.seconds = 0.0
+
+    @property
+    def progress(self) -> float:
+        """The share of the run that is done, 0 to 1."""
+        return min(1.0, self.decisions / self.config.total_decisions)
+
+    def agent(self) -> checkpoint.NetworkAgent:
+        """The network as it is now, playing its most probable actions."""
+        return checkpoint.NetworkAgent(self.rules, self.network, "ppo")
+
+    def save(self, name: str) -> None:
+        """Write one of the files that checkpoint.py names into the run's folder. Raises OSError."""
+        network = {"width": self.config.width, "depth": self.config.depth}
+        header = checkpoint.header_for(self.rules, network, asdict(self.config))
+        header |= {"decisions": self.decisions, "seconds": round(self.seconds, 1)}
+        tensors = {f"network.{key}": value for key, value in self.network.state_dict().items()}
+        if name != checkpoint.MODEL:
+            header |= {"games": GAMES}
+            tensors |= self._going_on()
+        path = Path(self.config.out) / name
+        checkpoint.write(path, tensors, header)
+        if name == checkpoint.MODEL:
+            write_json(path.with_suffix(".json"), header)  # the same for people to read
+
+    def _going_on(self) -> dict[str, Tensor]:
+        """The tensors that training needs beside the network."""
+        tensors = {"generator": self.generator.get_state()}
+        for index, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
+        tensors["games"] = torch.from_numpy(np.frombuffer(self.batch.states.tobytes(), np.uint8).copy())
+        return tensors
+
+    def restore(self, path: Path) -> None:
+        """Go on where ``resume.safetensors`` was written. Raises ValueError where the config does not fit it."""
+        saved = checkpoint.read(path)
+        if saved.header["rules"] != self.rules.to_dict():
+            raise ValueError(f"{path} was trained with other rules than this config names")
+        checkpoint.build_network(saved.header, path)
+        if "games" not in saved.tensors:
+            raise ValueError(f"{path} is an agent, not a run to go on with; that is {checkpoint.RESUME}")
+        if saved.header.get("games") != GAMES:
+            made = saved.header["versions"]["pitch-env"]
+            raise ValueError(f"{path} holds games of another version of pitch-env ({made}), which cannot go on here")
+        if saved.tensors["games"].numel() != self.batch.states.nbytes:
+            raise ValueError(f"{path} was trained with another num_games; it is {saved.header['config']['num_games']}")
+        try:
+            self.network.load_state_dict(saved.part("network"))
+        except RuntimeError:
+            raise ValueError(f"{path} holds a network of another shape: {saved.header['network']}") from None
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in saved.part("optimizer").items():
+            index, _, name = key.partition(".")
+            state.setdefault(int(index), {})[name] = value
+        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
+        self.generator.set_state(saved.tensors["generator"])
+        self.batch.states[:] = np.frombuffer(saved.tensors["games"].numpy().tobytes(), self.batch.states.dtype)
+        self.batch.refresh()
+        self.decisions, self.seconds = saved.header["decisions"], saved.header["seconds"]
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The config that a run was started with, its folder being where it lies now. Raises ValueError."""
+    file = path / checkpoint.RESUME if path.is_dir() else path
+    header = checkpoint.read(file).header
+    strange = sorted(header["config"].keys() - {field.name for field in fields(Config)})
+    if strange:
+        made = header["versions"]["pitch-env"]
+        raise ValueError(f"{file} was made by another version ({made}), whose options {strange} this one does not have")
+    return header["config"] | {"out": str(file.parent)}
+
+
+def free_folder(path: Path) -> Path:
+    """The path, or with the first number behind it that makes it one in which there is no run yet."""
+    numbered = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return next(each for each in itertools.chain([path], numbered) if not (each / checkpoint.RESUME).exists())

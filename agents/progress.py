@@ -1,0 +1,53 @@
+"""How a run tells what it does: TensorBoard's scalars, a line now and then; and how it is told to stop."""
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agents.evaluation import Match
+from agents.ppo_run import Run
+from agents.rollout import DealCounts
+from pitch_env.actions import PASS, action_text
+
+
+def write_scalars(board: Any, run: Run, measured: dict[str, float], counts: DealCounts) -> None:
+    """TensorBoard's scalars of one update."""
+    for name, value in measured.items():
+        board.add_scalar(f"train/{name}", value, run.decisions)
+    deals = max(1, counts.bids.sum())
+    for call in np.flatnonzero(counts.bids):
+        name = action_text(int(PASS + call)) if call else "thrown_in"
+        board.add_scalar(f"bids/{name}", counts.bids[call] / deals, run.decisions)
+        if call:
+            board.add_scalar(f"made/{name}", counts.made[call] / counts.bids[call], run.decisions)
+    counts.clear()
+
+
+def progress_line(run: Run, measured: dict[str, float], matches: list[Match]) -> str:
+    """How the run is going, in one line."""
+    rate = measured["decisions_per_second"]
+    left = max(0, int(run.seconds * (run.config.total_decisions / run.decisions - 1)))
+    scores = "  ".join(f"{match.opponent} {match.mean:+.2f}" for match in matches)
+    return (
+        f"{run.progress:4.0%}  {run.decisions / 1e6:.1f}M decisions  {rate:,.0f}/s  {left // 60}:{left % 60:02d} left  "
+        f"loss {measured['loss']:+.3f}  entropy {measured['entropy']:.2f}  points per deal: {scores}"
+    )
+
+
+class stop_on_signal:
+    """Within it, Ctrl-C and SIGTERM do not interrupt but are remembered: ``with stop_on_signal() as stopped``."""
+
+    def __enter__(self) -> Callable[[], bool]:
+        self._seen = False
+        self._before = {number: signal.signal(number, self._see) for number in (signal.SIGINT, signal.SIGTERM)}
+        return lambda: self._seen
+
+    def _see(self, number: int, frame: Any) -> None:
+        self._seen = True
+        signal.signal(number, self._before[signal.Signals(number)])  # a second one does interrupt
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

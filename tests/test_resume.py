@@ -1,0 +1,163 @@
+"""A run that is stopped, killed, or cannot go on: nothing is lost but what came after the last checkpoint."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from trainers import SMALL, UPDATE, assert_same, iterate, weights
+
+from agents import checkpoint, load, ppo
+from agents.ppo import Run
+from agents.ppo_run import read_config
+
+ROOT = Path(__file__).parent.parent
+
+VARIED = {
+    "default": {},
+    "oklahoma": dict(rules="oklahoma"),
+}
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(name, tmp_path):
+    config = replace(SMALL, out=str(tmp_path), **VARIED[name])
+    whole, first, second = (Run(config) for _ in range(3))
+    iterate(whole, 4)
+    iterate(first, 2)
+    first.save(checkpoint.RESUME)
+    second.restore(tmp_path / checkpoint.RESUME)
+    iterate(second, 2)
+    assert second.decisions == whole.decisions
+    whole.save("whole"), second.save("second")
+    one, other = (checkpoint.read(tmp_path / name).tensors for name in ("whole", "second"))
+    assert_same(one, other)  # not the weights only: games, optimiser, chance, averages
+
+
+def test_a_run_stopped_by_a_signal_in_train_goes_on_exactly(tmp_path, monkeypatch):
+    config = replace(SMALL, total_decisions=4 * UPDATE)
+    ppo.train(replace(config, out=str(tmp_path / "whole")))
+    plain, done = ppo.iterate, []
+
+    def interrupted(*arguments):
+        done.append(None)
+        if len(done) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return plain(*arguments)
+
+    monkeypatch.setattr(ppo, "iterate", interrupted)
+    config = replace(config, out=str(tmp_path / "stopped"))
+    assert ppo.train(config) == []
+    assert checkpoint.read(tmp_path / "stopped" / checkpoint.RESUME).header["decisions"] == 2 * UPDATE
+    ppo.train(config, resume=tmp_path / "stopped")
+    one, other = (checkpoint.read(tmp_path / name / checkpoint.MODEL).tensors for name in ("whole", "stopped"))
+    assert_same(one, other)
+
+
+def test_a_killed_run_leaves_a_whole_checkpoint(tmp_path):
+    arguments = ["--out", str(tmp_path), "--num-games", "64", "--steps", "4", "--minibatch", "256", "--width", "32"]
+    arguments += ["--evaluate-seconds", "0", "--evaluate-deals", "2", "--bfloat16", "false"]
+    process = subprocess.Popen([sys.executable, str(ROOT / "train.py"), *arguments], stdout=subprocess.PIPE, text=True)
+    seen: list[int] = []
+    while len(seen) < 30:  # at least so many checkpoints, one over another
+        assert process.poll() is None
+        if (tmp_path / checkpoint.RESUME).exists():
+            seen.append(checkpoint.read(tmp_path / checkpoint.RESUME).header["decisions"])
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    last = checkpoint.read(tmp_path / checkpoint.RESUME).header["decisions"]
+    assert seen == sorted(seen)
+    assert last >= seen[-1]
+    (tmp_path / f".{checkpoint.RESUME}.x1y2").write_bytes(b"half")
+    config = ppo.Config(**read_config(tmp_path) | dict(total_decisions=last + 500, final_deals=2))
+    ppo.train(config, resume=tmp_path)
+    assert checkpoint.read(tmp_path / checkpoint.MODEL).header["decisions"] >= last + 500
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_full_disk_is_a_clear_error_and_the_last_checkpoint_stays(tmp_path):
+    run = Run(replace(SMALL, out=str(tmp_path)))
+    run.save(checkpoint.RESUME)
+    before = (tmp_path / checkpoint.RESUME).read_bytes()
+    iterate(run, 1)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limit[1]))  # as if the disk were full there
+    try:
+        with pytest.raises(OSError, match=r"resume.safetensors could not be written: File too large"):
+            run.save(checkpoint.RESUME)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert [file.name for file in tmp_path.iterdir()] == [checkpoint.RESUME]
+    assert (tmp_path / checkpoint.RESUME).read_bytes() == before
+
+
+def test_a_loss_that_explodes_stops_the_run_with_its_state(tmp_path, monkeypatch):
+    config = replace(SMALL, total_decisions=10 * UPDATE, evaluate_seconds=0, evaluate_deals=2, out=str(tmp_path))
+    plain, good = ppo.iterate, []
+
+    def spoiled(run, *arguments):
+        if len(good) == 2:
+            with torch.no_grad():
+                run.network.value.bias.fill_(1000.0)
+        good.append(weights(run))
+        return plain(run, *arguments)
+
+    monkeypatch.setattr(ppo, "iterate", spoiled)
+    with pytest.raises(FloatingPointError, match=r"beyond loss_limit=100; a smaller.*failed\.safetensors"):
+        ppo.train(config)
+    assert_same(checkpoint.read(tmp_path / checkpoint.FAILED).part("network"), good[-1])
+    saved = checkpoint.read(tmp_path / checkpoint.RESUME)
+    assert saved.header["decisions"] == 2 * UPDATE
+    assert (saved.tensors["network.value.bias"] < 10).all()
+
+
+def test_any_changed_byte_of_a_checkpoint_is_noticed(tmp_path):
+    run = Run(replace(SMALL, width=4, num_games=32, out=str(tmp_path)))
+    run.save(checkpoint.RESUME)
+    file = tmp_path / checkpoint.RESUME
+    content = file.read_bytes()
+    header = int.from_bytes(content[:8], "little")
+    rng = np.random.default_rng(0)
+    for place in [*range(8), *rng.integers(8, header, 100), *rng.integers(8 + header, len(content), 100)]:
+        spoiled = bytearray(content)
+        spoiled[place] ^= 1 << rng.integers(8)
+        file.write_bytes(spoiled)
+        with pytest.raises(ValueError, match=r"damaged|not a checkpoint of pitch-env|format"):
+            checkpoint.read(file)
+
+
+def test_checkpoints_without_a_digest_can_still_be_read():
+    assert checkpoint.read(ROOT / "checkpoints" / "auction" / checkpoint.MODEL).header["format"] == 1
+    assert load("auction").name == "auction"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda header: header | {"games": "0123"}, "games of another version of pitch-env"),
+        (lambda header: header | {"config": header["config"] | {"speed": 3}}, r"whose options \['speed'\]"),
+    ],
+)
+def test_a_run_of_another_version_is_refused_with_the_reason(change, says, tmp_path):
+    run = Run(replace(SMALL, out=str(tmp_path)))
+    run.save(checkpoint.RESUME)
+    saved = checkpoint.read(tmp_path / checkpoint.RESUME)
+    checkpoint.write(tmp_path / checkpoint.RESUME, saved.tensors, change(saved.header))
+    with pytest.raises(ValueError, match=says):
+        ppo.train(ppo.Config(**read_config(tmp_path)), resume=tmp_path)

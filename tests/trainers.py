@@ -1,0 +1,31 @@
+"""What several tests of trainers need: a tiny run, and how to compare two."""
+
+import torch
+
+from agents import ppo
+from agents.ppo import Config, Run
+from agents.rollout import DealCounts, Rollout
+
+SMALL = Config(
+    total_decisions=40_000, num_games=64, steps=16, minibatch=512, width=32, evaluate_deals=20, final_deals=50,
+    evaluate_seconds=1000, bfloat16=False,
+)  # fmt: skip
+UPDATE = SMALL.num_games * SMALL.steps  # decisions of one
+
+
+def iterate(run: Run, times: int) -> list[dict[str, float]]:
+    """So many updates; what each measured."""
+    rollout = Rollout.like(run.batch, run.config.steps)
+    return [ppo.iterate(run, rollout, DealCounts()) for _ in range(times)]
+
+
+def weights(run: Run) -> dict[str, torch.Tensor]:
+    """A copy of the network's weights."""
+    return {name: value.clone() for name, value in run.network.state_dict().items()}
+
+
+def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+    """Bit for bit."""
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        torch.testing.assert_close(value, other[name], rtol=0, atol=0, equal_nan=True)
