@@ -147,7 +147,7 @@ def test_what_is_imported_is_declared(file: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]  # noqa: RUF017, short
     packages = {re.split(r"[\[<>=~!; ]", requirement)[0].lower().replace("-", "_") for requirement in declared}
-    names = {"yaml": "pyyaml", "PIL": "pillow"}
+    names = {"yaml": "pyyaml", "PIL": "pillow", "pyspiel": "open_spiel"}
     assert not {name for name in third_parties(file) if names.get(name, name).lower() not in packages}
 
 
