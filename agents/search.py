@@ -37,7 +37,7 @@ class SearchAgent:
     """Plays what does best on deals as they may lie.
 
     With a budget in samples its choices are the same for the same ``rng``, however a batch is cut and with any number
-    of threads; a policy may make exceptions, as a network's last bits depend on the size of a batch.
+    of threads; with a policy as far as the policy's are, whose last bits may depend on the size of a batch.
 
     Args:
         samples: deals tried for a decision, at most: it ends sooner when one action is clearly the best.
@@ -77,6 +77,13 @@ class SearchAgent:
             raise ValueError(f"samples={samples!r} is not allowed; it is a whole number from 1")
         if milliseconds is not None and not milliseconds > 0:
             raise ValueError(f"milliseconds={milliseconds!r} is not allowed; it is a number above 0")
+        for option, value, low, high in (
+            ("proposals", proposals, 0, 1000), ("odd_call", odd_call, 0, 1), ("odd_play", odd_play, 0, 1),
+            ("doubt", doubt, 0, 100), ("clear", clear, 0, 100), ("throws", throws, 1, 54),
+            ("solved_tricks", solved_tricks, 0, 54), ("floor", floor, 0, 1),
+        ):  # fmt: skip
+            if not low <= value <= high:
+                raise ValueError(f"{option}={value!r} is not allowed; it is from {low} to {high}")
         self.name, self.policy = name, policy
         self.samples, self.milliseconds, self.floor = int(samples), milliseconds, floor
         self._belief, self._settings = records(1, BELIEF), records(1, SETTINGS)

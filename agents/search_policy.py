@@ -19,7 +19,8 @@ from pitch_env.kernel import kernel, records
 from pitch_env.observation import read_observation
 from pitch_env.state import PUBLIC, STATE
 
-GAMES = 4096  # played side by side, about
+ROUND = 8  # deals between two looks at what is left to try
+GROUP = 64  # situations that are thought about together
 
 
 @runtime_checkable
@@ -40,9 +41,8 @@ def set_candidates(
     chances = np.where(mask, policy.probabilities(observation, mask), -1.0)
     best = chances.argmax(1)
     likely = chances >= np.minimum(floor, chances.max(1))[:, None]
-    powers = np.int64(1) << np.arange(NUM_ACTIONS - TRUMP)
     tallies["cards"] = likely[:, :TRUMP] @ (np.int64(1) << np.arange(TRUMP))
-    tallies["others"] = likely[:, TRUMP:] @ powers
+    tallies["others"] = likely[:, TRUMP:] @ (np.int64(1) << np.arange(NUM_ACTIONS - TRUMP))
     tallies["reference"] = tallies["action"] = best
     tallies["done"] = likely.sum(1) == 1
 
@@ -85,27 +85,31 @@ def try_with_policy(
 
     Args:
         rules: of all rows.
-        thought: the arguments of the doors below that come between the numbers of rows and the tallies.
+        thought: the first arguments of ``_lay_deals``, up to ``mind``.
         rows: int64, those that are still thought about.
         policy: who plays the deals out.
         seed: of the policy's chance.
         until: deals in all.
         tallies: TALLY records, one a row.
     """
-    while len(rows):
-        numbers = np.array(
-            [int(tallies[row]["cards"]).bit_count() + int(tallies[row]["others"]).bit_count() for row in rows]
-        )
-        each = int(min(until - tallies["samples"][rows[0]], max(1, GAMES // numbers.sum())))
-        if each < 1:
-            return
-        first = np.concatenate([[0], np.cumsum(numbers * each)])
-        states, actions = records(first[-1], STATE), np.empty(first[-1], np.int64)
-        weights = np.empty((len(rows), each))
-        _lay_deals(*thought, rows, first, weights, states, actions, tallies)
-        last = play_out(rules, states, actions, policy, seed)
-        _count_deals(*thought[:3], rows, first, weights, last, tallies)
-        rows = rows[tallies["done"][rows] == 0]
+    for start in range(0, len(rows), GROUP):
+        group = rows[start : start + GROUP]
+        while len(group):
+            each = int(min(until - tallies["samples"][group[0]], ROUND))
+            if each < 1:
+                break
+            first = np.concatenate([[0], np.cumsum([num_candidates(tallies[row]) * each for row in group])])
+            states, actions = records(first[-1], STATE), np.empty(first[-1], np.int64)
+            weights = np.empty((len(group), each))
+            _lay_deals(*thought, group, first, weights, states, actions, tallies)
+            last = play_out(rules, states, actions, policy, seed)
+            _count_deals(*thought[:3], group, first, weights, last, tallies)
+            group = group[tallies["done"][group] == 0]
+
+
+def num_candidates(tally: np.void) -> int:
+    """How many candidates a TALLY record holds."""
+    return int(tally["cards"]).bit_count() + int(tally["others"]).bit_count()
 
 
 @kernel(inline=False)

@@ -173,6 +173,8 @@ def test_names() -> None:
     for number in (0, -1, True, 2.5):
         with pytest.raises(ValueError, match="samples="):
             SearchAgent(number)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="odd_play=2 is not allowed; it is from 0 to 1"):
+        SearchAgent(odd_play=2)
     with pytest.raises(ValueError, match="milliseconds="):
         SearchAgent(milliseconds=0)
 
@@ -203,6 +205,11 @@ def test_a_policy_says_what_is_tried_and_plays_the_deals_out() -> None:
     lowest = np.cumsum(batch.mask, 1) * batch.mask
     assert (lowest[np.arange(20), tallies["action"]] <= 2).all()
     assert (tallies["reference"] == batch.mask.argmax(1)).all()
+    agent = SearchAgent(20, policy=policy)
+    whole = agent.act(batch.observation, batch.mask, np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    parts = [agent.act(batch.observation[[i]], batch.mask[[i]], rng) for i in range(20)]
+    assert (np.concatenate(parts) == whole).all()
 
 
 # Without compilation.
