@@ -25,6 +25,14 @@ def approximate_kl(log_ratio: Tensor) -> Tensor:
     return (log_ratio.exp() - 1 - log_ratio).mean()
 
 
+def divergence(log_probability: Tensor, reference: Tensor) -> Tensor:
+    """KL(policy, reference) [B] of log-probabilities [B, A] under the same mask.
+
+    The proximal term of magnetic mirror descent (Sokota et al., 2023), which keeps self-play from running in circles.
+    """
+    return (log_probability.exp() * (log_probability - reference)).sum(-1)
+
+
 def explained_variance(predicted: Tensor, target: Tensor) -> float:
     """The share of the target's variance that the prediction explains: 1 perfect, 0 as good as the mean."""
     variance = target.var()

@@ -59,3 +59,10 @@ class PolicyValueNetwork(nn.Module):
         noise = torch.empty_like(log_probability).exponential_(generator=generator).log()
         action = (log_probability - noise).argmax(-1)
         return action, log_probability.gather(-1, action.unsqueeze(-1)).squeeze(-1), value
+
+
+@torch.no_grad()
+def move_average(average: nn.Module, network: nn.Module, decay: float) -> None:
+    """Move the weights of an average towards those of a network of the same shape; decay 1: not at all."""
+    for old, new in zip(average.parameters(), network.parameters(), strict=True):
+        old.lerp_(new, 1 - decay)

@@ -6,17 +6,26 @@ are not decisions, and an update sees many thousand of them, since most of the n
 """
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from agents import checkpoint
 from agents.agent import Agent, load
 from agents.evaluation import Match, duplicate_match, print_table, report, write_json
-from agents.losses import approximate_kl, clipped_policy_loss, entropy, explained_variance, log_policy
+from agents.losses import (
+    approximate_kl,
+    clipped_policy_loss,
+    divergence,
+    entropy,
+    explained_variance,
+    log_policy,
+)
+from agents.networks import move_average
 from agents.ppo_config import Config
 from agents.ppo_run import Run, free_folder
 from agents.progress import progress_line, stop_on_signal, write_scalars
@@ -26,9 +35,27 @@ from pitch_env.state import Phase
 
 __all__ = ["Config", "Run", "train"]
 
+PASSING_UPDATES = 20  # so many without a bid are a collapse and no chance
 
-def update(run: Run, rollout: Rollout) -> dict[str, float]:
-    """Improve the network on a rollout; returns means of what was measured."""
+
+@dataclass
+class Decisions:
+    """What an update learns from, a row for each of B decisions; see ``Rollout``."""
+
+    observation: Tensor
+    mask: Tensor
+    action: Tensor
+    log_probability: Tensor
+    advantage: Tensor
+    target: Tensor  # of the critic
+    bonus: Tensor  # the weight of the entropy
+
+    def __getitem__(self, rows: Tensor) -> "Decisions":
+        return Decisions(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+
+def prepare(run: Run, rollout: Rollout) -> Decisions:
+    """The decisions of a rollout, with what they brought."""
     config = run.config
     advantage = torch.empty_like(rollout.value)
     reward = relative(rollout.change.numpy(), run.rules) / run.rules.max_points
@@ -36,43 +63,65 @@ def update(run: Run, rollout: Rollout) -> dict[str, float]:
         reward.astype(np.float32), rollout.value.numpy(), rollout.actor.numpy(), rollout.done.numpy(),
         rollout.bootstrap.numpy(), config.gamma, config.lam, advantage.numpy(),
     )  # fmt: skip
-    target = (advantage + rollout.value).flatten()
-    advantage = advantage.flatten()
-    observation, mask = rollout.observation.flatten(0, 1), rollout.mask.flatten(0, 1)
-    action, old = rollout.action.flatten(), rollout.log_probability.flatten()
-    fade = 1 - 0.9 * run.progress
+    fade = 1 - (1 - config.entropy_final) * run.progress
     is_bid = rollout.phase.flatten() <= Phase.TRUMP
-    bonus = torch.where(is_bid, config.bid_entropy, config.card_entropy) * fade
+    return Decisions(
+        observation=rollout.observation.flatten(0, 1),
+        mask=rollout.mask.flatten(0, 1),
+        action=rollout.action.flatten(),
+        log_probability=rollout.log_probability.flatten(),
+        advantage=advantage.flatten(),
+        target=(advantage + rollout.value).flatten(),
+        bonus=torch.where(is_bid, config.entropy_bids, config.entropy_cards) * fade,
+    )
+
+
+def losses(run: Run, batch: Decisions) -> dict[str, Tensor]:
+    """The loss of a minibatch, and beside it all that is worth knowing of it."""
+    config = run.config
+    with autocast(config):
+        logits, value = run.network(batch.observation)
+    log_probability = log_policy(logits, batch.mask)
+    log_ratio = log_probability.gather(-1, batch.action.unsqueeze(-1)).squeeze(-1) - batch.log_probability
+    gain = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std() + 1e-8)
+    spread = entropy(log_probability)
+    policy_loss = clipped_policy_loss(log_ratio, gain, config.clip).mean()
+    value_loss = (value - batch.target).square().mean()
+    measured = {
+        "loss": policy_loss + config.value_weight * value_loss - (batch.bonus * spread).mean(),
+        "policy_loss": policy_loss,
+        "value_loss": value_loss,
+        "entropy": spread.mean(),
+        "kl": approximate_kl(log_ratio.detach()),
+        "clipped": (log_ratio.detach().exp() - 1).abs().gt(config.clip).float().mean(),
+    }
+    if run.reference is not None:
+        with torch.no_grad(), autocast(config):
+            reference = log_policy(run.reference(batch.observation)[0], batch.mask)
+        measured["reference_kl"] = divergence(log_probability, reference).mean()
+        measured["loss"] = measured["loss"] + config.reference_weight * measured["reference_kl"]
+    return measured
+
+
+def update(run: Run, rollout: Rollout) -> dict[str, float]:
+    """Improve the network on a rollout; returns means of what was measured."""
+    config, decisions = run.config, prepare(run, rollout)
     for group in run.optimizer.param_groups:
         group["lr"] = config.learning_rate * (1 - 0.95 * run.progress)
-
-    sums = dict.fromkeys(("loss", "policy_loss", "value_loss", "entropy", "kl", "clipped", "gradient_norm"), 0.0)
-    count = 0
+    seen = []
     for _ in range(config.epochs):
-        for rows in torch.randperm(len(action), generator=run.generator).split(config.minibatch):
-            with autocast(config):
-                logits, value = run.network(observation[rows])
-            log_probability = log_policy(logits, mask[rows])
-            log_ratio = log_probability.gather(-1, action[rows].unsqueeze(-1)).squeeze(-1) - old[rows]
-            gain = advantage[rows]
-            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
-            spread = entropy(log_probability)
-            policy_loss = clipped_policy_loss(log_ratio, gain, config.clip).mean()
-            value_loss = (value - target[rows]).square().mean()
-            loss = policy_loss + config.value_weight * value_loss - (bonus[rows] * spread).mean()
-            check_loss(loss.item(), config)
+        for rows in torch.randperm(len(decisions.action), generator=run.generator).split(config.minibatch):
+            measured = losses(run, decisions[rows])
+            check_loss(measured["loss"].item(), config)
             run.optimizer.zero_grad()
-            loss.backward()
+            measured["loss"].backward()
             norm = torch.nn.utils.clip_grad_norm_(run.network.parameters(), config.max_grad_norm)
             run.optimizer.step()
-            with torch.no_grad():
-                clipped = (log_ratio.exp() - 1).abs().gt(config.clip).float().mean()
-                seen = (loss, policy_loss, value_loss, spread.mean(), approximate_kl(log_ratio), clipped, norm)
-            for name, value_seen in zip(sums, seen, strict=True):
-                sums[name] += float(value_seen.detach())
-            count += 1
-    measured = {name: total / count for name, total in sums.items()}
-    return measured | {"explained_variance": explained_variance(rollout.value.flatten(), target)}
+            seen.append({name: value.item() for name, value in measured.items()} | {"gradient_norm": norm.item()})
+    if run.reference is not None:
+        move_average(run.reference, run.network, config.reference_decay)
+    means = {name: sum(each[name] for each in seen) / len(seen) for name in seen[0]}
+    return means | {"explained_variance": explained_variance(rollout.value.flatten(), decisions.target)}
 
 
 def check_loss(loss: float, config: Config) -> None:
@@ -81,6 +130,16 @@ def check_loss(loss: float, config: Config) -> None:
     if not abs(loss) <= limit:
         raise FloatingPointError(
             f"the loss is {loss:.4g}, beyond loss_limit={limit:g}; a smaller learning_rate may help"
+        )
+
+
+def check_bids(run: Run, pass_rate: float) -> None:
+    """Raises FloatingPointError when for many updates on end all have passed who could, from which none comes back."""
+    run.passing = run.passing + 1 if pass_rate > run.config.pass_limit else 0
+    if run.passing >= PASSING_UPDATES:
+        raise FloatingPointError(
+            f"bidding has collapsed: {pass_rate:.2%} of the calls were passes in the last {run.passing} updates; "
+            "a larger entropy_bids may help, and pass_limit=1 lets it go on"
         )
 
 
@@ -99,7 +158,7 @@ def iterate(run: Run, rollout: Rollout, counts: DealCounts) -> dict[str, float]:
     started = time.perf_counter()
     with autocast(run.config):
         collect(run.batch, run.sorter, run.network, rollout, run.generator, counts)
-    measured = update(run, rollout)
+    measured = update(run, rollout) | {"pass_rate": counts.pass_rate}
     run.decisions += rollout.action.numel()
     took = time.perf_counter() - started
     run.seconds += took
@@ -118,7 +177,7 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
 
     Raises:
         ValueError: ``resume`` cannot be gone on from.
-        FloatingPointError: the loss has exploded; the last checkpoint stays, and the state is saved beside it.
+        FloatingPointError: the loss has exploded, or all pass always; the state is saved beside the last checkpoint.
         OSError: a checkpoint cannot be written; the last one stays.
     """
     from torch.utils.tensorboard import SummaryWriter
@@ -151,6 +210,7 @@ def learn(run: Run, board: Any, baselines: list[Agent]) -> bool:
         while run.decisions < config.total_decisions and not stopped():
             try:
                 measured = iterate(run, rollout, counts)
+                check_bids(run, measured["pass_rate"])
             except FloatingPointError as error:
                 run.save(checkpoint.FAILED)
                 raise FloatingPointError(f"{error}; what led to it is in {config.out}/{checkpoint.FAILED}") from None

@@ -39,10 +39,20 @@ class Config:
     """How far the probability ratio may move before its gradient is cut."""
     value_weight: float = 0.5
     """The weight of the critic's squared error."""
-    bid_entropy: float = 0.03
-    """The entropy bonus of bids and of naming trump, which need exploring for longer; falls linearly to a tenth."""
-    card_entropy: float = 0.01
-    """The entropy bonus of exchanges, discards and plays; falls linearly to a tenth."""
+    entropy_bids: float = 0.03
+    """The entropy bonus of bids and of naming trump, which need exploring for longer."""
+    entropy_cards: float = 0.01
+    """The entropy bonus of exchanges, discards and plays."""
+    entropy_final: float = 0.1
+    """What is left of both at the end, as a share; they fall linearly."""
+    pass_limit: float = 0.999
+    """Bidding has collapsed, and the run stops, when in 20 updates on end more than this share of the calls were
+    passes, where passing was a choice; 1 turns it off."""
+    reference_weight: float = 0.0
+    """The weight of KL(policy, reference), the reference being a moving average of the policy's own weights, as in
+    magnetic mirror descent; 0 is without."""
+    reference_decay: float = 0.99
+    """What is left of the reference after each update; the rest comes from the weights as they are then."""
     max_grad_norm: float = 0.5
     """Gradients longer than this are shortened."""
     loss_limit: float = 100.0
@@ -68,11 +78,19 @@ class Config:
             self._check(name, getattr(self, name) >= 1, "at least 1")
         for name in ("evaluate_deals", "final_deals"):
             self._check(name, getattr(self, name) >= 2, "at least 2")
-        for name in ("depth", "value_weight", "bid_entropy", "card_entropy", "evaluate_seconds"):
+        for name in (
+            "depth",
+            "value_weight",
+            "entropy_bids",
+            "entropy_cards",
+            "entropy_final",
+            "reference_weight",
+            "evaluate_seconds",
+        ):
             self._check(name, getattr(self, name) >= 0, "at least 0")
         for name in ("learning_rate", "clip", "max_grad_norm", "loss_limit"):
             self._check(name, getattr(self, name) > 0, "above 0")
-        for name in ("gamma", "lam"):
+        for name in ("gamma", "lam", "pass_limit", "reference_decay"):
             self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")
         self._check("seed", 0 <= self.seed < 2**63, "from 0 to 2**63 - 1")
         self._check("minibatch", self.minibatch <= self.num_games * self.steps, "at most num_games * steps")

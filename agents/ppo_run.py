@@ -1,5 +1,6 @@
 """All that changes while a PPO run goes on, and its way into a checkpoint and back."""
 
+import copy
 import hashlib
 import itertools
 from dataclasses import asdict, fields
@@ -33,9 +34,12 @@ class Run:
         self.batch = VectorGame(self.rules, config.num_games, seed=config.seed, deals=1, skip_forced=True)
         self.sorter = SuitSorter(self.rules)
         self.network = PolicyValueNetwork(highs(self.rules), config.width, config.depth)
+        # A moving average of the network that the policy is held to, or None.
+        self.reference = copy.deepcopy(self.network).requires_grad_(False) if config.reference_weight else None
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
         self.decisions = 0
         self.seconds = 0.0
+        self.passing = 0  # updates on end in which all passed
 
     @property
     def progress(self) -> float:
@@ -53,7 +57,7 @@ class Run:
         header |= {"decisions": self.decisions, "seconds": round(self.seconds, 1)}
         tensors = {f"network.{key}": value for key, value in self.network.state_dict().items()}
         if name != checkpoint.MODEL:
-            header |= {"games": GAMES}
+            header |= {"games": GAMES, "passing": self.passing}
             tensors |= self._going_on()
         path = Path(self.config.out) / name
         checkpoint.write(path, tensors, header)
@@ -65,6 +69,8 @@ class Run:
         tensors = {"generator": self.generator.get_state()}
         for index, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
+        if self.reference is not None:
+            tensors |= {f"reference.{key}": value for key, value in self.reference.state_dict().items()}
         tensors["games"] = torch.from_numpy(np.frombuffer(self.batch.states.tobytes(), np.uint8).copy())
         return tensors
 
@@ -83,6 +89,8 @@ class Run:
             raise ValueError(f"{path} was trained with another num_games; it is {saved.header['config']['num_games']}")
         try:
             self.network.load_state_dict(saved.part("network"))
+            if self.reference is not None:  # one that is switched on only now begins with the weights as they are
+                self.reference.load_state_dict(saved.part("reference") or saved.part("network"))
         except RuntimeError:
             raise ValueError(f"{path} holds a network of another shape: {saved.header['network']}") from None
         state: dict[int, dict[str, Tensor]] = {}
@@ -94,6 +102,7 @@ class Run:
         self.batch.states[:] = np.frombuffer(saved.tensors["games"].numpy().tobytes(), self.batch.states.dtype)
         self.batch.refresh()
         self.decisions, self.seconds = saved.header["decisions"], saved.header["seconds"]
+        self.passing = saved.header["passing"]
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from torch import Tensor
 from agents.networks import PolicyValueNetwork
 from agents.suits import SuitSorter
 from pitch_env import VectorGame
-from pitch_env.actions import MOON_CALL, NUM_ACTIONS
+from pitch_env.actions import MOON_CALL, NUM_ACTIONS, PASS
 from pitch_env.state import NOBODY
 
 
@@ -47,23 +47,33 @@ class Rollout:
 
 
 class DealCounts:
-    """How the deals went: bids, and how many of them were made."""
+    """How the deals went: bids, how many of them were made, how often who could pass did."""
 
     def __init__(self) -> None:
         self.bids = np.zeros(MOON_CALL + 1, np.int64)  # by call, 0: thrown in
         self.made = np.zeros(MOON_CALL + 1, np.int64)
+        self.calls = np.zeros(2, np.int64)  # calls where passing was a choice: others, passes
+
+    @property
+    def pass_rate(self) -> float:
+        """The share of passes among the calls where passing was a choice; 0 where there were none."""
+        return float(self.calls[1] / max(1, self.calls.sum()))
 
     def clear(self) -> None:
         """Begin to count anew."""
-        self.bids[:], self.made[:] = 0, 0
+        self.bids[:], self.made[:], self.calls[:] = 0, 0, 0
 
-    def add(self, batch: VectorGame) -> None:
+    def add_deals(self, batch: VectorGame) -> None:
         """Count the deals that the batch's last step ended."""
         over = batch.last[batch.ended]
         self.bids += np.bincount(over["bid"], minlength=len(self.bids))
         self.made += np.bincount(
             over["bid"][(over["pitcher"] != NOBODY) & (over["made"] == 1)], minlength=len(self.made)
         )
+
+    def add_calls(self, mask: np.ndarray, action: np.ndarray) -> None:
+        """Count passes among actions [N] that were chosen under masks [N, 71], none of them forced."""
+        self.calls += np.bincount(action[mask[:, PASS]] == PASS, minlength=2)
 
 
 def collect(
@@ -83,10 +93,12 @@ def collect(
         rollout.phase[t] = torch.from_numpy(batch.phase)
         chosen = network.sample(rollout.observation[t], rollout.mask[t], generator)
         rollout.action[t], rollout.log_probability[t], rollout.value[t] = chosen
-        batch.step(sorter.actions(rollout.action[t].numpy(), order))
+        action = rollout.action[t].numpy()
+        counts.add_calls(mask, action)
+        batch.step(sorter.actions(action, order))
         rollout.change[t] = torch.from_numpy(batch.reward)
         rollout.done[t] = torch.from_numpy(batch.done)
-        counts.add(batch)
+        counts.add_deals(batch)
     for seat in range(batch.players):
         with torch.no_grad():
             observation, _, _ = sorter.sort(batch.observe(seat), batch.mask)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from agents.losses import approximate_kl, clipped_policy_loss, entropy, explained_variance, log_policy
+from agents.losses import approximate_kl, clipped_policy_loss, divergence, entropy, explained_variance, log_policy
 
 
 def test_a_masked_policy_never_chooses_what_is_forbidden_and_sums_to_one():
@@ -41,6 +41,21 @@ def test_kl_is_zero_for_the_same_policy_and_positive_otherwise():
     drawn = torch.distributions.Categorical(logits=old).sample((200_000,))
     exact = (old.exp() * (old - new)).sum().item()
     assert approximate_kl((new - old)[drawn]).item() == pytest.approx(exact, rel=0.05)
+
+
+def test_divergence_is_that_of_torch_and_ignores_what_is_illegal():
+    mask = torch.rand(50, 71) < 0.3
+    mask[:, 3] = True
+    one, other = (log_policy(torch.randn(50, 71), mask) for _ in range(2))
+    expected = [
+        torch.distributions.kl_divergence(
+            torch.distributions.Categorical(logits=one[row][mask[row]]),
+            torch.distributions.Categorical(logits=other[row][mask[row]]),
+        )
+        for row in range(50)
+    ]
+    torch.testing.assert_close(divergence(one, other), torch.stack(expected))
+    assert (divergence(one, one) == 0).all()
 
 
 def test_explained_variance():

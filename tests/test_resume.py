@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 VARIED = {
     "default": {},
-    "oklahoma": dict(rules="oklahoma"),
+    "oklahoma, held to a moving average": dict(rules="oklahoma", reference_weight=0.1),
 }
 
 
