@@ -57,6 +57,8 @@ class SearchAgent:
         ValueError: a number that is out of its range.
     """
 
+    deals_a_chunk = 8  # of a tournament, so that what takes long can be shared out
+
     def __init__(
         self,
         samples: int = SAMPLES,
