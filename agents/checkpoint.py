@@ -183,6 +183,14 @@ class NetworkAgent:
         return self.sorter.unsort(chosen.numpy(), order), value.numpy()
 
 
+def weights_hash(weights: dict[str, Tensor]) -> str:
+    """A hash of weights, by which agents are told apart."""
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        digest.update(name.encode() + weights[name].cpu().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
 def file_of(path: Path) -> Path:
     """The file that holds the agent of a path: of a run's folder the finished agent, else what it goes on with."""
     path = path.resolve()
@@ -202,13 +210,10 @@ def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:
     except RuntimeError as error:
         raise ValueError(f"{path} does not hold the weights that it says: {error}") from None
     network.eval()
-    digest = hashlib.sha256()
-    for name in sorted(weights):
-        digest.update(name.encode() + weights[name].numpy().tobytes())
     return NetworkAgent(
         rules,
         network,
         path.parent.name if path.stem in ("model", "resume") else path.stem,
         greedy,
-        digest.hexdigest()[:16],
+        weights_hash(weights),
     )

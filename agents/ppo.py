@@ -26,6 +26,7 @@ from agents.losses import (
     log_policy,
 )
 from agents.networks import move_average
+from agents.pool import Pool
 from agents.ppo_config import Config
 from agents.ppo_run import Run, free_folder
 from agents.progress import progress_line, stop_on_signal, write_scalars
@@ -55,7 +56,7 @@ class Decisions:
 
 
 def prepare(run: Run, rollout: Rollout) -> Decisions:
-    """The decisions of a rollout, with what they brought."""
+    """The learner's own decisions of a rollout, with what they brought."""
     config = run.config
     advantage = torch.empty_like(rollout.value)
     reward = relative(rollout.change.numpy(), run.rules) / run.rules.max_points
@@ -65,7 +66,7 @@ def prepare(run: Run, rollout: Rollout) -> Decisions:
     )  # fmt: skip
     fade = 1 - (1 - config.entropy_final) * run.progress
     is_bid = rollout.phase.flatten() <= Phase.TRUMP
-    return Decisions(
+    decisions = Decisions(
         observation=rollout.observation.flatten(0, 1),
         mask=rollout.mask.flatten(0, 1),
         action=rollout.action.flatten(),
@@ -74,6 +75,7 @@ def prepare(run: Run, rollout: Rollout) -> Decisions:
         target=(advantage + rollout.value).flatten(),
         bonus=torch.where(is_bid, config.entropy_bids, config.entropy_cards) * fade,
     )
+    return decisions if rollout.own.all() else decisions[rollout.own.flatten()]
 
 
 def losses(run: Run, batch: Decisions) -> dict[str, Tensor]:
@@ -121,7 +123,7 @@ def update(run: Run, rollout: Rollout) -> dict[str, float]:
     if run.reference is not None:
         move_average(run.reference, run.network, config.reference_decay)
     means = {name: sum(each[name] for each in seen) / len(seen) for name in seen[0]}
-    return means | {"explained_variance": explained_variance(rollout.value.flatten(), decisions.target)}
+    return means | {"explained_variance": explained_variance(decisions.target - decisions.advantage, decisions.target)}
 
 
 def check_loss(loss: float, config: Config) -> None:
@@ -157,12 +159,16 @@ def iterate(run: Run, rollout: Rollout, counts: DealCounts) -> dict[str, float]:
     """Play a batch and learn from it; returns what was measured."""
     started = time.perf_counter()
     with autocast(run.config):
-        collect(run.batch, run.sorter, run.network, rollout, run.generator, counts)
+        collect(run.batch, run.sorter, run.network, rollout, run.generator, counts, run.opponents)
     measured = update(run, rollout) | {"pass_rate": counts.pass_rate}
-    run.decisions += rollout.action.numel()
+    if isinstance(run.opponents, Pool):
+        run.opponents.after_update(run.agent())
+        measured["pool_size"] = len(run.opponents.kept)
+    learned = int(rollout.own.sum())
+    run.decisions += learned
     took = time.perf_counter() - started
     run.seconds += took
-    return measured | {"decisions_per_second": rollout.action.numel() / took}
+    return measured | {"decisions_per_second": learned / took}
 
 
 def train(config: Config, resume: Path | None = None) -> list[Match]:

@@ -1,7 +1,7 @@
 """The options of a PPO run. In a file of its own, so that they can be listed without waiting for torch."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pitch_env import Rules
 
@@ -53,6 +53,14 @@ class Config:
     magnetic mirror descent; 0 is without."""
     reference_decay: float = 0.99
     """What is left of the reference after each update; the rest comes from the weights as they are then."""
+    pool_share: float = 0.0
+    """The share of deals in which an earlier self has all seats but one team's; 0 is without."""
+    pool_pick: Literal["uniform", "recent"] = "uniform"
+    """Which earlier self: any of the pool, or each half as likely as the next newer one."""
+    pool_every: int = 20
+    """Updates from one snapshot that enters the pool to the next."""
+    pool_size: int = 10
+    """Snapshots in the pool; the oldest gives way."""
     max_grad_norm: float = 0.5
     """Gradients longer than this are shortened."""
     loss_limit: float = 100.0
@@ -74,7 +82,16 @@ class Config:
     def __post_init__(self) -> None:
         self.make_rules()
         self.out = self.out or f"runs/{self.rules}"
-        for name in ("total_decisions", "num_games", "steps", "minibatch", "epochs", "width"):
+        for name in (
+            "total_decisions",
+            "num_games",
+            "steps",
+            "minibatch",
+            "epochs",
+            "width",
+            "pool_every",
+            "pool_size",
+        ):
             self._check(name, getattr(self, name) >= 1, "at least 1")
         for name in ("evaluate_deals", "final_deals"):
             self._check(name, getattr(self, name) >= 2, "at least 2")
@@ -90,9 +107,10 @@ class Config:
             self._check(name, getattr(self, name) >= 0, "at least 0")
         for name in ("learning_rate", "clip", "max_grad_norm", "loss_limit"):
             self._check(name, getattr(self, name) > 0, "above 0")
-        for name in ("gamma", "lam", "pass_limit", "reference_decay"):
+        for name in ("gamma", "lam", "pass_limit", "reference_decay", "pool_share"):
             self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")
         self._check("seed", 0 <= self.seed < 2**63, "from 0 to 2**63 - 1")
+        self._check("pool_pick", self.pool_pick in ("uniform", "recent"), "uniform or recent")
         self._check("minibatch", self.minibatch <= self.num_games * self.steps, "at most num_games * steps")
 
     def _check(self, name: str, holds: bool, allowed: str) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 from agents import checkpoint
 from agents.evaluation import write_json
 from agents.networks import PolicyValueNetwork
+from agents.pool import Pool
 from agents.ppo_config import Config
 from agents.suits import SuitSorter
 from pitch_env import VectorGame
@@ -37,9 +38,19 @@ class Run:
         # A moving average of the network that the policy is held to, or None.
         self.reference = copy.deepcopy(self.network).requires_grad_(False) if config.reference_weight else None
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
+        self.opponents = self._make_opponents()
         self.decisions = 0
         self.seconds = 0.0
         self.passing = 0  # updates on end in which all passed
+
+    def _make_opponents(self) -> Pool | None:
+        """Who plays with the network in training, or None where it plays itself only."""
+        config = self.config
+        if not config.pool_share:
+            return None
+        return Pool(
+            self.batch, share=config.pool_share, pick=config.pool_pick, every=config.pool_every, size=config.pool_size
+        )
 
     @property
     def progress(self) -> float:
@@ -71,6 +82,8 @@ class Run:
             tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
         if self.reference is not None:
             tensors |= {f"reference.{key}": value for key, value in self.reference.state_dict().items()}
+        if isinstance(self.opponents, Pool):
+            tensors |= {f"pool.{key}": value for key, value in self.opponents.tensors().items()}
         tensors["games"] = torch.from_numpy(np.frombuffer(self.batch.states.tobytes(), np.uint8).copy())
         return tensors
 
@@ -101,6 +114,8 @@ class Run:
         self.generator.set_state(saved.tensors["generator"])
         self.batch.states[:] = np.frombuffer(saved.tensors["games"].numpy().tobytes(), self.batch.states.dtype)
         self.batch.refresh()
+        if isinstance(self.opponents, Pool) and saved.part("pool"):
+            self.opponents.load(saved.part("pool"), self.agent())
         self.decisions, self.seconds = saved.header["decisions"], saved.header["seconds"]
         self.passing = saved.header["passing"]
 

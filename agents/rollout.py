@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from agents.networks import PolicyValueNetwork
+from agents.pool import Opponents
 from agents.suits import SuitSorter
 from pitch_env import VectorGame
 from pitch_env.actions import MOON_CALL, NUM_ACTIONS, PASS
@@ -26,6 +27,7 @@ class Rollout:
     phase: Tensor  # int8 [T, N]
     change: Tensor  # float32 [T, N, players], what the step added to the score of each seat's team
     done: Tensor  # bool [T, N]
+    own: Tensor  # bool [T, N], whether the learner chose; of the decisions of others only what they brought is kept
     bootstrap: Tensor  # float32 [N, players], the critic's estimate for each seat after the last step
 
     @classmethod
@@ -42,6 +44,7 @@ class Rollout:
             phase=torch.zeros(steps, games, dtype=torch.int8),
             change=torch.zeros(steps, games, players),
             done=torch.zeros(steps, games, dtype=torch.bool),
+            own=torch.ones(steps, games, dtype=torch.bool),
             bootstrap=torch.zeros(games, players),
         )
 
@@ -83,22 +86,32 @@ def collect(
     rollout: Rollout,
     generator: torch.Generator,
     counts: DealCounts,
+    opponents: Opponents | None = None,
 ) -> None:
-    """Fill a rollout: every seat of every game plays by the network, which sees and acts with sorted suits."""
+    """Fill a rollout: the network, which sees and acts with sorted suits, has all seats but those of opponents."""
+    rng = np.random.default_rng(int(torch.randint(2**62, (), generator=generator))) if opponents else None
     for t in range(len(rollout.action)):
         observation, mask, order = sorter.sort(batch.observation, batch.mask)
         rollout.observation[t] = torch.from_numpy(observation)
         rollout.mask[t] = torch.from_numpy(mask)
         rollout.actor[t] = torch.from_numpy(batch.actor)
         rollout.phase[t] = torch.from_numpy(batch.phase)
-        chosen = network.sample(rollout.observation[t], rollout.mask[t], generator)
-        rollout.action[t], rollout.log_probability[t], rollout.value[t] = chosen
+        if opponents is not None:
+            rollout.own[t] = torch.from_numpy(opponents.own(batch.actor))
+        own = slice(None) if opponents is None else rollout.own[t]
+        chosen = network.sample(rollout.observation[t, own], rollout.mask[t, own], generator)
+        rollout.action[t, own], rollout.log_probability[t, own], rollout.value[t, own] = chosen
         action = rollout.action[t].numpy()
-        counts.add_calls(mask, action)
-        batch.step(sorter.actions(action, order))
+        counts.add_calls(mask[own], action[own])
+        action = sorter.actions(action, order)
+        if opponents is not None and rng is not None:
+            opponents.act(batch, action, rng)
+        batch.step(action)
         rollout.change[t] = torch.from_numpy(batch.reward)
         rollout.done[t] = torch.from_numpy(batch.done)
         counts.add_deals(batch)
+        if opponents is not None and rng is not None:
+            opponents.seat(np.flatnonzero(batch.done), rng)
     for seat in range(batch.players):
         with torch.no_grad():
             observation, _, _ = sorter.sort(batch.observe(seat), batch.mask)

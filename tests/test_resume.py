@@ -20,9 +20,10 @@ from agents.ppo_run import read_config
 
 ROOT = Path(__file__).parent.parent
 
-VARIED = {
+VARIED: dict[str, dict] = {
     "default": {},
     "oklahoma, held to a moving average": dict(rules="oklahoma", reference_weight=0.1),
+    "pool": dict(pool_share=0.7, pool_every=1, pool_size=2),
 }
 
 
