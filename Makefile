@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: train test bench format clean
+.PHONY: train test bench docs format clean
 
 # The main job: train an agent and measure it. ARGS are options of train.py, such as ARGS="--config configs/money.yaml".
 train: .venv/.installed
@@ -15,6 +15,11 @@ test: .venv/.installed
 
 bench: .venv/.installed
 	$(BIN)/python tests/benchmarks/bench.py $(ARGS)
+
+# The documentation, into build/docs. Its reference tables are written by docs/make_reference.py.
+docs: .venv/.installed
+	$(BIN)/python docs/make_reference.py
+	$(BIN)/mkdocs build --strict
 
 format: .venv/.installed
 	$(BIN)/ruff format .

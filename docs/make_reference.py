@@ -1,0 +1,168 @@
+"""Write the tables of the reference that code knows best: python docs/make_reference.py
+
+A page says where a table goes by two comments, ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``; what is between
+them is written anew. tests/test_docs.py fails while a page differs from what this writes.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import yaml
+
+from agents.cli import COMMANDS, make_parser
+from agents.command_rules import describe
+from agents.command_train import make_parser as make_train_parser
+from pitch_env import Rules
+from pitch_env.actions import ACTION_TEXT, DONE, MOON, PASS, TRUMP
+from pitch_env.cards import CARD_TEXT
+from pitch_env.observation import parts, width
+
+DOCS = Path(__file__).parent
+BLOCK = re.compile(r"(<!-- begin: (\S+) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
+
+
+def filled(page: str) -> str:
+    """A page with its tables as the code is now. Raises KeyError for a table that nobody writes."""
+    return BLOCK.sub(lambda found: f"{found[1]}\n{block(found[2])}\n{found[4]}", page)
+
+
+def block(name: str) -> str:
+    """What stands between the comments with this name."""
+    kind, _, which = name.partition("-")
+    return BLOCKS[kind](which) if which else BLOCKS[kind]()
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in lines)
+
+
+def code(value: object) -> str:
+    return f"`{value}`"
+
+
+def in_yaml(value: object) -> str:
+    """A value as ``--rule-options`` takes it."""
+    return str(yaml.safe_dump(value).splitlines()[0])
+
+
+# Rules.
+
+
+def preset(name: str) -> str:
+    """A preset in words, and what its options are and may be."""
+    found = describe(name, Rules.preset(name))
+    words = "".join(f"**{heading}.** {text}\n\n" for heading, text in found["words"].items())
+    rows = [(code(each["name"]), code(in_yaml(each["value"])), each["allowed"]) for each in found["options"]]
+    return words + table(["option", "value", "allowed, the others being as they are"], rows)
+
+
+def options() -> str:
+    """What each option does."""
+    found = describe("auction", Rules.preset("auction"))["options"]
+    return table(["option", "what it does"], [(code(each["name"]), each["meaning"]) for each in found])
+
+
+def presets() -> str:
+    """The values of all options, by preset."""
+    names = Rules.presets()
+    values = [Rules.preset(name).to_dict() for name in names]
+    rows = [(code(field), *(code(in_yaml(each[field])) for each in values)) for field in values[0]]
+    return table(["option", *map(code, names)], rows)
+
+
+# The environment.
+
+
+def actions() -> str:
+    """The action table."""
+    suits = ("clubs", "diamonds", "hearts", "spades")
+    rows = [
+        (f"{13 * suit} to {13 * suit + 12}", f"{code(CARD_TEXT[13 * suit])} to {code(CARD_TEXT[13 * suit + 12])}",
+         f"that card of {name}, from the two to the ace: exchange, discard or play it, by the phase")
+        for suit, name in enumerate(suits)
+    ]  # fmt: skip
+    rows += [(card, code(CARD_TEXT[card]), f"the {which} joker") for card, which in ((52, "high"), (53, "low"))]
+    rows += [(TRUMP + suit, code(ACTION_TEXT[TRUMP + suit]), f"name {name} trump") for suit, name in enumerate(suits)]
+    rows.append((PASS, code(ACTION_TEXT[PASS]), "pass in the auction"))
+    bids = f"{code(ACTION_TEXT[PASS + 1])} to {code(ACTION_TEXT[MOON - 1])}"
+    rows.append((f"{PASS + 1} to {MOON - 1}", bids, "bid so many points"))
+    rows.append((MOON, code(ACTION_TEXT[MOON]), "bid the moon"))
+    rows.append((DONE, code(ACTION_TEXT[DONE]), "exchange no more cards"))
+    return table(["ids", "text", "meaning"], rows)
+
+
+def observation() -> str:
+    """The parts of an observation, with their sizes by preset."""
+    rules = [Rules.preset(name) for name in Rules.presets()]
+    by_preset = [parts(each) for each in rules]
+    rows: list[Sequence[object]] = []
+    for name, (_, _, meaning) in by_preset[0].items():
+        highest = sorted({highs for size, highs, _ in (found[name] for found in by_preset) if size})
+        rows.append(
+            (code(name), *(found[name][0] for found in by_preset), " or ".join(map(str, highest)) or 0, meaning)
+        )
+    rows.append(("all", *map(width, rules), "", ""))
+    return table(["part", *map(code, Rules.presets()), "highest", "meaning"], rows)
+
+
+# Commands.
+
+
+def command(name: str) -> str:
+    """What --help prints."""
+    os.environ |= {"COLUMNS": "100", "NO_COLOR": "1"}  # the same on every terminal
+    if name == "train":
+        return fenced(make_train_parser().format_help())
+    (chooser,) = (action for action in make_parser(name)._actions if action.dest == "command")
+    return fenced(chooser.choices[name].format_help())  # type: ignore[index]
+
+
+def commands() -> str:
+    """What there is."""
+    return table(["command", "what it does"], [(f"[{code(name)}](#{name})", words) for name, words in COMMANDS.items()])
+
+
+def fenced(text: str) -> str:
+    """Text as it is, without what depends on where it was printed."""
+    lines = (line.rstrip() for line in text.splitlines())
+    return "```text\n" + "\n".join(lines).strip() + "\n```\n"
+
+
+# Figures.
+
+
+def figures() -> str:
+    """The rows of docs/benchmarks.md that the rationale talks about."""
+    lines = (DOCS / "benchmarks.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    head, chosen = rows[0], [row for row in rows[2:] if row[1]]
+    return table(head[:3], [row[:3] for row in chosen])
+
+
+BLOCKS = {
+    "preset": preset,
+    "options": options,
+    "presets": presets,
+    "actions": actions,
+    "observation": observation,
+    "command": command,
+    "commands": commands,
+    "figures": figures,
+}
+
+
+def main() -> None:
+    for page in sorted(DOCS.glob("*.md")):
+        before = page.read_text()
+        after = filled(before)
+        if after != before:
+            page.write_text(after)
+            print(f"{page.name} has been written anew")
+
+
+if __name__ == "__main__":
+    main()
