@@ -44,6 +44,7 @@ class Decisions:
     """What an update learns from, a row for each of B decisions; see ``Rollout``."""
 
     observation: Tensor
+    hands: Tensor
     mask: Tensor
     action: Tensor
     log_probability: Tensor
@@ -68,6 +69,7 @@ def prepare(run: Run, rollout: Rollout) -> Decisions:
     is_bid = rollout.phase.flatten() <= Phase.TRUMP
     decisions = Decisions(
         observation=rollout.observation.flatten(0, 1),
+        hands=rollout.hands.flatten(0, 1),
         mask=rollout.mask.flatten(0, 1),
         action=rollout.action.flatten(),
         log_probability=rollout.log_probability.flatten(),
@@ -97,6 +99,10 @@ def losses(run: Run, batch: Decisions) -> dict[str, Tensor]:
         "kl": approximate_kl(log_ratio.detach()),
         "clipped": (log_ratio.detach().exp() - 1).abs().gt(config.clip).float().mean(),
     }
+    if run.critic is not None:
+        with autocast(config):
+            measured["critic_loss"] = (run.critic(batch.observation, batch.hands) - batch.target).square().mean()
+        measured["loss"] = measured["loss"] + config.value_weight * measured["critic_loss"]
     if run.reference is not None:
         with torch.no_grad(), autocast(config):
             reference = log_policy(run.reference(batch.observation)[0], batch.mask)
@@ -117,7 +123,7 @@ def update(run: Run, rollout: Rollout) -> dict[str, float]:
             check_loss(measured["loss"].item(), config)
             run.optimizer.zero_grad()
             measured["loss"].backward()
-            norm = torch.nn.utils.clip_grad_norm_(run.network.parameters(), config.max_grad_norm)
+            norm = torch.nn.utils.clip_grad_norm_(run.parameters(), config.max_grad_norm)
             run.optimizer.step()
             seen.append({name: value.item() for name, value in measured.items()} | {"gradient_norm": norm.item()})
     if run.reference is not None:
@@ -159,7 +165,10 @@ def iterate(run: Run, rollout: Rollout, counts: DealCounts) -> dict[str, float]:
     """Play a batch and learn from it; returns what was measured."""
     started = time.perf_counter()
     with autocast(run.config):
-        collect(run.batch, run.sorter, run.network, rollout, run.generator, counts, run.opponents)
+        collect(
+            run.batch, run.sorter, run.network, rollout, run.generator, counts,
+            opponents=run.opponents, critic=run.critic,
+        )  # fmt: skip
     measured = update(run, rollout) | {"pass_rate": counts.pass_rate}
     if isinstance(run.opponents, Pool):
         run.opponents.after_update(run.agent())
@@ -210,7 +219,7 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
 def learn(run: Run, board: Any, baselines: list[Agent]) -> bool:
     """Go on to the end of the run, with checkpoints and matches on the way; returns whether it came to its end."""
     config, agent = run.config, run.agent()
-    rollout, counts = Rollout.like(run.batch, config.steps), DealCounts()
+    rollout, counts = Rollout.like(run.batch, config.steps, run.critic is not None), DealCounts()
     evaluated_at = -config.evaluate_seconds
     with stop_on_signal() as stopped:
         while run.decisions < config.total_decisions and not stopped():

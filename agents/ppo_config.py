@@ -61,6 +61,8 @@ class Config:
     """Updates from one snapshot that enters the pool to the next."""
     pool_size: int = 10
     """Snapshots in the pool; the oldest gives way."""
+    critic: Literal["own", "all"] = "own"
+    """What the critic sees while training: what the actor does, or besides all hands. The policy never sees those."""
     max_grad_norm: float = 0.5
     """Gradients longer than this are shortened."""
     loss_limit: float = 100.0
@@ -111,6 +113,7 @@ class Config:
             self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")
         self._check("seed", 0 <= self.seed < 2**63, "from 0 to 2**63 - 1")
         self._check("pool_pick", self.pool_pick in ("uniform", "recent"), "uniform or recent")
+        self._check("critic", self.critic in ("own", "all"), "own or all")
         self._check("minibatch", self.minibatch <= self.num_games * self.steps, "at most num_games * steps")
 
     def _check(self, name: str, holds: bool, allowed: str) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from agents import checkpoint
 from agents.evaluation import write_json
-from agents.networks import PolicyValueNetwork
+from agents.networks import OpenCritic, PolicyValueNetwork
 from agents.pool import Pool
 from agents.ppo_config import Config
 from agents.suits import SuitSorter
@@ -35,13 +35,20 @@ class Run:
         self.batch = VectorGame(self.rules, config.num_games, seed=config.seed, deals=1, skip_forced=True)
         self.sorter = SuitSorter(self.rules)
         self.network = PolicyValueNetwork(highs(self.rules), config.width, config.depth)
+        self.critic = None  # one that sees all hands, beside the network's own value
+        if config.critic == "all":
+            self.critic = OpenCritic(highs(self.rules), self.rules.players, config.width, config.depth)
         # A moving average of the network that the policy is held to, or None.
         self.reference = copy.deepcopy(self.network).requires_grad_(False) if config.reference_weight else None
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
+        self.optimizer = torch.optim.Adam(self.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
         self.opponents = self._make_opponents()
         self.decisions = 0
         self.seconds = 0.0
         self.passing = 0  # updates on end in which all passed
+
+    def parameters(self) -> list[nn.Parameter]:
+        """All that is learned."""
+        return [*self.network.parameters(), *(self.critic.parameters() if self.critic else [])]
 
     def _make_opponents(self) -> Pool | None:
         """Who plays with the network in training, or None where it plays itself only."""
@@ -80,6 +87,8 @@ class Run:
         tensors = {"generator": self.generator.get_state()}
         for index, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
+        if self.critic is not None:
+            tensors |= {f"critic.{key}": value for key, value in self.critic.state_dict().items()}
         if self.reference is not None:
             tensors |= {f"reference.{key}": value for key, value in self.reference.state_dict().items()}
         if isinstance(self.opponents, Pool):
@@ -100,8 +109,12 @@ class Run:
             raise ValueError(f"{path} holds games of another version of pitch-env ({made}), which cannot go on here")
         if saved.tensors["games"].numel() != self.batch.states.nbytes:
             raise ValueError(f"{path} was trained with another num_games; it is {saved.header['config']['num_games']}")
+        if saved.header["config"]["critic"] != self.config.critic:
+            raise ValueError(f"{path} was trained with another critic; it is {saved.header['config']['critic']}")
         try:
             self.network.load_state_dict(saved.part("network"))
+            if self.critic is not None:
+                self.critic.load_state_dict(saved.part("critic"))
             if self.reference is not None:  # one that is switched on only now begins with the weights as they are
                 self.reference.load_state_dict(saved.part("reference") or saved.part("network"))
         except RuntimeError:

@@ -6,11 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.networks import PolicyValueNetwork
+from agents.networks import OpenCritic, PolicyValueNetwork
 from agents.pool import Opponents
-from agents.suits import SuitSorter
+from agents.suits import CARD_SOURCES, SuitSorter
 from pitch_env import VectorGame
 from pitch_env.actions import MOON_CALL, NUM_ACTIONS, PASS
+from pitch_env.cards import NUM_CARDS
 from pitch_env.state import NOBODY
 
 
@@ -28,11 +29,12 @@ class Rollout:
     change: Tensor  # float32 [T, N, players], what the step added to the score of each seat's team
     done: Tensor  # bool [T, N]
     own: Tensor  # bool [T, N], whether the learner chose; of the decisions of others only what they brought is kept
+    hands: Tensor  # uint8 [T, N, players * 54], all hands for a critic that sees them; else [T, N, 0]
     bootstrap: Tensor  # float32 [N, players], the critic's estimate for each seat after the last step
 
     @classmethod
-    def like(cls, batch: VectorGame, steps: int) -> "Rollout":
-        """Buffers for ``steps`` decisions of each game of a batch."""
+    def like(cls, batch: VectorGame, steps: int, open_hands: bool = False) -> "Rollout":
+        """Buffers for ``steps`` decisions of each game of a batch, with all hands or without."""
         games, players = batch.num_games, batch.players
         return cls(
             observation=torch.zeros(steps, games, batch.observation_size, dtype=torch.uint8),
@@ -45,6 +47,7 @@ class Rollout:
             change=torch.zeros(steps, games, players),
             done=torch.zeros(steps, games, dtype=torch.bool),
             own=torch.ones(steps, games, dtype=torch.bool),
+            hands=torch.zeros(steps, games, players * NUM_CARDS * open_hands, dtype=torch.uint8),
             bootstrap=torch.zeros(games, players),
         )
 
@@ -79,6 +82,26 @@ class DealCounts:
         self.calls += np.bincount(action[mask[:, PASS]] == PASS, minlength=2)
 
 
+def all_hands(batch: VectorGame, seats: np.ndarray, order: np.ndarray) -> Tensor:
+    """The hands of all seats of each game.
+
+    Args:
+        batch: the games.
+        seats: integers [N], the seat that is counted as 0.
+        order: int64 [N], the order of the suits in which it sees its observation.
+
+    Returns:
+        uint8 [N, players * 54], 1 for a card that the seat holds; zero for seats that a game does not have.
+    """
+    players = np.array([rules.players for rules in batch.rules])[np.arange(len(batch)) % len(batch.rules)]
+    places = np.arange(batch.players)
+    who = (seats.astype(np.int64)[:, None] + places) % players[:, None]
+    masks = np.take_along_axis(batch.states["hands"], who, 1)
+    masks[places >= players[:, None]] = 0
+    held = np.unpackbits(masks.view(np.uint8).reshape(len(batch), batch.players, 8), axis=2, bitorder="little")
+    return torch.from_numpy(np.take_along_axis(held, CARD_SOURCES[order][:, None], 2).reshape(len(batch), -1))
+
+
 def collect(
     batch: VectorGame,
     sorter: SuitSorter,
@@ -86,9 +109,14 @@ def collect(
     rollout: Rollout,
     generator: torch.Generator,
     counts: DealCounts,
+    *,
     opponents: Opponents | None = None,
+    critic: OpenCritic | None = None,
 ) -> None:
-    """Fill a rollout: the network, which sees and acts with sorted suits, has all seats but those of opponents."""
+    """Fill a rollout: the network, which sees and acts with sorted suits, has all seats but those of opponents.
+
+    Values are those of the critic, if there is one.
+    """
     rng = np.random.default_rng(int(torch.randint(2**62, (), generator=generator))) if opponents else None
     for t in range(len(rollout.action)):
         observation, mask, order = sorter.sort(batch.observation, batch.mask)
@@ -101,6 +129,10 @@ def collect(
         own = slice(None) if opponents is None else rollout.own[t]
         chosen = network.sample(rollout.observation[t, own], rollout.mask[t, own], generator)
         rollout.action[t, own], rollout.log_probability[t, own], rollout.value[t, own] = chosen
+        if critic is not None:
+            rollout.hands[t] = all_hands(batch, batch.actor, order)
+            with torch.no_grad():
+                rollout.value[t] = critic(rollout.observation[t], rollout.hands[t])
         action = rollout.action[t].numpy()
         counts.add_calls(mask[own], action[own])
         action = sorter.actions(action, order)
@@ -113,6 +145,14 @@ def collect(
         if opponents is not None and rng is not None:
             opponents.seat(np.flatnonzero(batch.done), rng)
     for seat in range(batch.players):
-        with torch.no_grad():
-            observation, _, _ = sorter.sort(batch.observe(seat), batch.mask)
-            rollout.bootstrap[:, seat] = network(torch.from_numpy(observation))[1]
+        rollout.bootstrap[:, seat] = expected(batch, sorter, network, critic, np.full(len(batch), seat))
+
+
+@torch.no_grad()
+def expected(
+    batch: VectorGame, sorter: SuitSorter, network: PolicyValueNetwork, critic: OpenCritic | None, seats: np.ndarray
+) -> Tensor:
+    """What the critic, or the network where there is none, expects for one seat of each game: float32 [N]."""
+    rows, _, order = sorter.sort(batch.observe(seats), batch.mask)
+    observation = torch.from_numpy(rows)
+    return network(observation)[1] if critic is None else critic(observation, all_hands(batch, seats, order))

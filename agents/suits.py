@@ -95,6 +95,9 @@ def _action_sources(order: np.ndarray) -> np.ndarray:
     return sources
 
 
+CARD_SOURCES = np.array([_action_sources(order)[:NUM_CARDS] for order in ORDERS])  # [24, 54], as action_sources
+
+
 @kernel
 def suit_sums(at, observation, suit):
     """What the key of a suit is made of: the number of the viewer's cards, their ranks, a digest of all else.

@@ -59,7 +59,7 @@ def test_opponents_play_their_own_policy():
         snapshot.network.policy.bias[PASS] = 50
     rollout = Rollout.like(run.batch, 40)
     counts = DealCounts()
-    ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, counts, run.opponents)
+    ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, counts, opponents=run.opponents)
     assert 0.1 < counts.pass_rate < 0.9  # the learner's calls
     rng, seated = np.random.default_rng(0), run.opponents.opponent != NOBODY
     actions = np.full(512, -7)
@@ -76,7 +76,7 @@ def test_what_opponents_did_is_not_learned_from():
     run = Run(replace(POOL, pool_share=1.0))
     rollout = Rollout.like(run.batch, 16)
     iterate(run, 5)  # until every game has an opponent
-    ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, DealCounts(), run.opponents)
+    ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, DealCounts(), opponents=run.opponents)
     assert 0.2 < rollout.own.float().mean() < 0.35  # one team of four
     decisions = ppo.prepare(run, rollout)
     assert len(decisions.action) == rollout.own.sum()
@@ -86,7 +86,7 @@ def test_what_opponents_did_is_not_learned_from():
     rollout.value[~rollout.own] = 1e9
     rollout.log_probability[~rollout.own] = -1e9
     again = ppo.prepare(run, rollout)
-    for name in ("observation", "mask", "action", "log_probability", "advantage", "target", "bonus"):
+    for name in ("observation", "hands", "mask", "action", "log_probability", "advantage", "target", "bonus"):
         torch.testing.assert_close(getattr(again, name), getattr(decisions, name), rtol=0, atol=0)
     ppo.iterate(run, rollout, DealCounts())
     assert run.decisions == before + rollout.own.sum()

@@ -24,6 +24,7 @@ VARIED: dict[str, dict] = {
     "default": {},
     "oklahoma, held to a moving average": dict(rules="oklahoma", reference_weight=0.1),
     "pool": dict(pool_share=0.7, pool_every=1, pool_size=2),
+    "a critic that sees all hands": dict(critic="all", rules="money"),
 }
 
 

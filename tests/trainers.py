@@ -15,7 +15,7 @@ UPDATE = SMALL.num_games * SMALL.steps  # decisions of one
 
 def iterate(run: Run, times: int) -> list[dict[str, float]]:
     """So many updates; what each measured."""
-    rollout = Rollout.like(run.batch, run.config.steps)
+    rollout = Rollout.like(run.batch, run.config.steps, run.critic is not None)
     return [ppo.iterate(run, rollout, DealCounts()) for _ in range(times)]
 
 
