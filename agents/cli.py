@@ -15,6 +15,7 @@ COMMANDS = {
     "train": "train an agent by self-play",
     "evaluate": "play agents against each other on duplicate deals",
     "tournament": "rate a field of agents, with a report",
+    "nashconv": "how far agents are from an equilibrium, exactly, with a short deck",
     "puzzles": "positions with a right answer: which ones agents find",
     "export": "write a trained policy as ONNX or for torch.export",
     "play": "play against agents, in the terminal or a browser",
