@@ -7,6 +7,7 @@ besides what training needs to go on: the optimiser, the games in flight, the ge
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from agents.evaluation import versions
+from agents.family import FamilySorter, common_highs
 from agents.files import replace_atomically
 from agents.losses import log_policy
 from agents.networks import PolicyValueNetwork
@@ -43,17 +45,23 @@ class Checkpoint:
         return {name[len(start) :]: tensor for name, tensor in self.tensors.items() if name.startswith(start)}
 
 
-def header_for(rules: Rules, network: dict[str, int], config: dict[str, Any]) -> dict[str, Any]:
-    """What every checkpoint says of itself."""
+def header_for(rules: Rules | Sequence[Rules], network: dict[str, int], config: dict[str, Any]) -> dict[str, Any]:
+    """What every checkpoint says of itself; rules and layout are a list where there are several variants."""
+    variants = [rules] if isinstance(rules, Rules) else rules
+    every, layouts = [each.to_dict() for each in variants], [_layout(each) for each in variants]
     return {
         "format": FORMAT,
-        "rules": rules.to_dict(),
+        "rules": every if len(every) > 1 else every[0],
         "network": network,
-        "observation": {name: [part.start, part.stop] for name, part in part_slices(rules).items()},
+        "observation": layouts if len(every) > 1 else layouts[0],
         "actions": NUM_ACTIONS,
         "config": config,
         "versions": versions() | {"torch": torch.__version__},
     }
+
+
+def _layout(rules: Rules) -> dict[str, list[int]]:
+    return {name: [part.start, part.stop] for name, part in part_slices(rules).items()}
 
 
 def write(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
@@ -116,17 +124,23 @@ def remove_leftovers(folder: Path) -> None:
             file.unlink(missing_ok=True)
 
 
-def build_network(header: dict[str, Any], path: Path) -> tuple[Rules, PolicyValueNetwork]:
-    """The rules of a checkpoint, and a network of its shape with fresh weights.
+def build_network(header: dict[str, Any], path: Path) -> tuple[tuple[Rules, ...], PolicyValueNetwork]:
+    """The variants of a checkpoint, and a network of its shape with fresh weights.
 
     Raises:
         ValueError: its observations are laid out differently from this version's.
     """
-    rules = Rules.from_dict(header["rules"])
-    here = {name: [part.start, part.stop] for name, part in part_slices(rules).items()}
-    if header["observation"] != here or header["actions"] != NUM_ACTIONS:
+    rules, layouts = header["rules"], header["observation"]
+    variants = tuple(Rules.from_dict(each) for each in (rules if isinstance(rules, list) else [rules]))
+    here = [_layout(each) for each in variants]
+    if layouts != (here if isinstance(rules, list) else here[0]) or header["actions"] != NUM_ACTIONS:
         raise ValueError(f"{path} was made for other observations than this version of pitch-env writes")
-    return rules, PolicyValueNetwork(highs(rules), **header["network"])
+    return variants, PolicyValueNetwork(input_highs(variants), **header["network"])
+
+
+def input_highs(variants: Sequence[Rules]) -> np.ndarray:
+    """The highest value of each input of a network for these variants, uint8 [D]."""
+    return highs(variants[0]) if len(variants) == 1 else common_highs(variants)
 
 
 class NetworkAgent:
@@ -169,6 +183,14 @@ class NetworkAgent:
     @torch.no_grad()
     def _think(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The logarithms of the policy [N, 71], and the values [N] as the learner scales them."""
+        rows = self._checked(observation)
+        inputs, allowed, order = self.sorter.sort(rows, np.ascontiguousarray(mask, bool))
+        logits, value = self.network(torch.from_numpy(inputs))
+        chosen = log_policy(logits, torch.from_numpy(allowed))
+        return self.sorter.unsort(chosen.numpy(), order), value.numpy()
+
+    def _checked(self, observation: np.ndarray) -> np.ndarray:
+        """The observations as the sorter takes them. Raises ValueError where they are of other rules."""
         size = width(self.rules)
         if observation.ndim != 2 or observation.shape[1] < size:
             raise ValueError(
@@ -176,11 +198,47 @@ class NetworkAgent:
             )
         if (observation[:, :RULES_BYTES] != layout(self.rules)[0]["rules"]).any():
             raise ValueError(f"{self.name} was trained for other rules than these observations were made under")
-        rows = np.ascontiguousarray(observation[:, :size], np.uint8)
-        inputs, allowed, order = self.sorter.sort(rows, np.ascontiguousarray(mask, bool))
-        logits, value = self.network(torch.from_numpy(inputs))
-        chosen = log_policy(logits, torch.from_numpy(allowed))
-        return self.sorter.unsort(chosen.numpy(), order), value.numpy()
+        return np.ascontiguousarray(observation[:, :size], np.uint8)
+
+
+class FamilyAgent(NetworkAgent):
+    """A policy that was trained for several variants; it sees from an observation which one it is of.
+
+    Args:
+        variants: those it was trained for; others are refused.
+        network, name, greedy, fingerprint: as for ``NetworkAgent``.
+    """
+
+    def __init__(
+        self,
+        variants: Sequence[Rules],
+        network: PolicyValueNetwork,
+        name: str,
+        greedy: bool = True,
+        fingerprint: str | None = None,
+    ) -> None:
+        self.variants, self.network, self.name, self.greedy = tuple(variants), network, name, greedy
+        self.fingerprint = fingerprint
+        self.sorter: FamilySorter = FamilySorter(variants)
+
+    def values(self, observation: np.ndarray) -> np.ndarray:
+        """See ``NetworkAgent``."""
+        anything = np.ones((len(observation), NUM_ACTIONS), bool)
+        points = np.array([rules.max_points for rules in self.variants])
+        return self._think(observation, anything)[1] * points[self.sorter.kinds(observation)]
+
+    def _checked(self, observation: np.ndarray) -> np.ndarray:
+        narrow = observation.ndim != 2 or observation.shape[1] < self.sorter.narrowest
+        if narrow or (self.sorter.kinds(observation) < 0).any():
+            raise ValueError(f"{self.name} was trained for other rules than these observations were made under")
+        return np.ascontiguousarray(observation, np.uint8)
+
+
+def make_agent(variants: Sequence[Rules], network: PolicyValueNetwork, name: str, *options: Any) -> NetworkAgent:
+    """The agent of a network, for one variant or several; ``options`` are the rest of ``NetworkAgent``'s arguments."""
+    if len(variants) == 1:
+        return NetworkAgent(variants[0], network, name, *options)
+    return FamilyAgent(variants, network, name, *options)
 
 
 def weights_hash(weights: dict[str, Tensor]) -> str:
@@ -203,17 +261,12 @@ def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:
     """An agent from a checkpoint, or from the folder of a run. Raises ValueError that says why it cannot be."""
     path = file_of(path)
     checkpoint = read(path)
-    rules, network = build_network(checkpoint.header, path)
+    variants, network = build_network(checkpoint.header, path)
     weights = checkpoint.part("network")
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:
         raise ValueError(f"{path} does not hold the weights that it says: {error}") from None
     network.eval()
-    return NetworkAgent(
-        rules,
-        network,
-        path.parent.name if path.stem in ("model", "resume") else path.stem,
-        greedy,
-        weights_hash(weights),
-    )
+    name = path.parent.name if path.stem in ("model", "resume") else path.stem
+    return make_agent(variants, network, name, greedy, weights_hash(weights))

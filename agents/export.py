@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from agents import exported, model_card
-from agents.checkpoint import NetworkAgent, file_of, load_agent, read
+from agents.checkpoint import FamilyAgent, NetworkAgent, file_of, load_agent, read
 from agents.evaluation import versions
 from agents.exported import FORMAT, METADATA, SUFFIXES
 from agents.files import replace_atomically
@@ -172,6 +172,8 @@ def export(
     _refuse_missing_packages(formats)
     file = file_of(checkpoint)
     agent = load_agent(file)
+    if isinstance(agent, FamilyAgent):
+        raise ValueError(f"{file} plays several variants; only policies of one can be exported")
     evaluation = _evaluation_of(agent, file)
     names = [*(f"model{SUFFIXES[name]}" for name in formats), *(["evaluation.json"] if evaluation else [])]
     _refuse_mixing(out, names)

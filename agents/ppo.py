@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,8 +28,8 @@ from agents.networks import move_average
 from agents.pool import Pool
 from agents.ppo_config import Config
 from agents.ppo_run import Run, free_folder
-from agents.progress import progress_line, stop_on_signal, write_scalars
-from agents.returns import gae, relative
+from agents.progress import progress_line, stop_on_signal, write_matches, write_scalars
+from agents.returns import gae, scaled_points
 from agents.rollout import DealCounts, Rollout, collect
 from pitch_env.state import Phase
 
@@ -60,9 +59,9 @@ def prepare(run: Run, rollout: Rollout) -> Decisions:
     """The learner's own decisions of a rollout, with what they brought."""
     config = run.config
     advantage = torch.empty_like(rollout.value)
-    reward = relative(rollout.change.numpy(), run.rules) / run.rules.max_points
+    reward = scaled_points(rollout.change.numpy(), run.variants)
     gae(
-        reward.astype(np.float32), rollout.value.numpy(), rollout.actor.numpy(), rollout.done.numpy(),
+        reward, rollout.value.numpy(), rollout.actor.numpy(), rollout.done.numpy(),
         rollout.bootstrap.numpy(), config.gamma, config.lam, advantage.numpy(),
     )  # fmt: skip
     fade = 1 - (1 - config.entropy_final) * run.progress
@@ -206,7 +205,10 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
     out.mkdir(parents=True, exist_ok=True)
     checkpoint.remove_leftovers(out)
     number = "bfloat16" if in_bfloat16(config) else "float32"
-    print(f"learning {config.rules} for {config.total_decisions:,} decisions in {number} into {out}", flush=True)
+    print(
+        f"learning {', '.join(config.variants())} for {config.total_decisions:,} decisions in {number} into {out}",
+        flush=True,
+    )
     baselines = [load(name) for name in ("random", "greedy", "expert")]
     with SummaryWriter(str(out), purge_step=run.decisions + 1) as board:
         if not learn(run, board, baselines):
@@ -219,7 +221,7 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
 def learn(run: Run, board: Any, baselines: list[Agent]) -> bool:
     """Go on to the end of the run, with checkpoints and matches on the way; returns whether it came to its end."""
     config, agent = run.config, run.agent()
-    rollout, counts = Rollout.like(run.batch, config.steps, run.critic is not None), DealCounts()
+    rollout, counts = run.rollout(), DealCounts()
     evaluated_at = -config.evaluate_seconds
     with stop_on_signal() as stopped:
         while run.decisions < config.total_decisions and not stopped():
@@ -233,20 +235,32 @@ def learn(run: Run, board: Any, baselines: list[Agent]) -> bool:
             if run.seconds - evaluated_at >= config.evaluate_seconds or run.progress == 1:
                 run.save(checkpoint.RESUME)
                 evaluated_at = run.seconds
-                matches = [duplicate_match(run.rules, agent, each, config.evaluate_deals) for each in baselines]
-                for match in matches:
-                    board.add_scalar(f"points_per_deal/{match.opponent}", match.mean, run.decisions)
+                matches = play(run, agent, baselines, config.evaluate_deals)
+                write_matches(board, run, matches)
                 print(progress_line(run, measured, matches), flush=True)
         run.save(checkpoint.RESUME)
     return run.decisions >= config.total_decisions
 
 
+def play(run: Run, agent: Agent, opponents: list[Agent], deals: int, seed: int = 0) -> dict[str, list[Match]]:
+    """Duplicate matches against each opponent, by the name of the variant."""
+    variants = run.config.variants()
+    return {
+        name: [duplicate_match(rules, agent, each, deals, seed) for each in opponents]
+        for name, rules in variants.items()
+    }
+
+
 def final_match(run: Run, baselines: list[Agent]) -> list[Match]:
-    """The duplicate match at the end, printed and written to ``evaluation.json``."""
-    agent = checkpoint.load_agent(Path(run.config.out))
-    matches = [duplicate_match(run.rules, agent, each, run.config.final_deals, run.config.seed) for each in baselines]
-    print_table(matches, f"points per deal after {run.decisions:,} decisions in {run.seconds / 60:.1f} minutes")
-    content = report(run.rules, matches, run.config.seed, [agent, *baselines])
-    content |= {"decisions": run.decisions, "seconds": round(run.seconds, 1)}
-    write_json(Path(run.config.out) / "evaluation.json", content)
-    return matches
+    """The duplicate matches at the end, printed and written to ``evaluation.json``."""
+    config, agent = run.config, checkpoint.load_agent(Path(run.config.out))
+    matches = play(run, agent, baselines, config.final_deals, config.seed)
+    spent = {"decisions": run.decisions, "seconds": round(run.seconds, 1)}
+    reports = {}
+    for (name, played), rules in zip(matches.items(), run.variants, strict=True):
+        after = f"after {run.decisions:,} decisions in {run.seconds / 60:.1f} minutes"
+        print_table(played, f"{name}: points per deal {after}")
+        reports[name] = report(rules, played, config.seed, [agent, *baselines]) | spent
+    content = {"variants": reports} if len(reports) > 1 else next(iter(reports.values()))
+    write_json(Path(config.out) / "evaluation.json", content)
+    return [match for played in matches.values() for match in played]

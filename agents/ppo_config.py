@@ -10,13 +10,13 @@ from pitch_env import Rules
 class Config:
     """A training run."""
 
-    rules: str = "auction"
-    """The preset that is learned."""
-    rule_options: dict[str, Any] = field(default_factory=dict)
-    """Fields of the preset that are different, such as {players: 6}."""
+    rules: list[str] | str = "auction"
+    """The preset that is learned, or a list of several, which one network learns at once."""
+    rule_options: list[dict[str, Any]] | dict[str, Any] = field(default_factory=dict)
+    """Fields of the preset that are different, such as {players: 6}; of several presets for all, or a list for each."""
     out: str = ""
-    """The folder for checkpoints, TensorBoard and the report; runs/ and the preset if empty. If another run is in it
-    already, a number is added."""
+    """The folder for checkpoints, TensorBoard and the report; if empty runs/ and the preset, or runs/family for
+    several. If another run is in it already, a number is added."""
     seed: int = 1
     """Of the deals, the weights and the policy's chance."""
     total_decisions: int = 27_000_000
@@ -82,8 +82,8 @@ class Config:
     """Deals of each match at the end."""
 
     def __post_init__(self) -> None:
-        self.make_rules()
-        self.out = self.out or f"runs/{self.rules}"
+        variants = self.variants()
+        self.out = self.out or f"runs/{self.presets[0] if len(variants) == 1 else 'family'}"
         for name in (
             "total_decisions",
             "num_games",
@@ -120,6 +120,26 @@ class Config:
         if not holds:
             raise ValueError(f"{name}={getattr(self, name)!r} is not allowed; it is {allowed}")
 
-    def make_rules(self) -> Rules:
-        """The rules that are learned."""
-        return Rules.preset(self.rules, **self.rule_options)
+    @property
+    def presets(self) -> list[str]:
+        """The presets that are learned."""
+        return [self.rules] if isinstance(self.rules, str) else list(self.rules)
+
+    def variants(self) -> dict[str, Rules]:
+        """The rules that are learned, by a name for each: the preset's, or of several with the number of players.
+
+        Raises:
+            ValueError: for rules that do not exist, are none, or not as many as their options.
+        """
+        self._check("rules", len(self.presets) > 0, "a preset or a list of at least one")
+        options = self.rule_options
+        if not isinstance(options, list):
+            options = [options] * len(self.presets)
+        allowed = f"a mapping, or a list of {len(self.presets)}, one for each of rules"
+        self._check("rule_options", len(options) == len(self.presets), allowed)
+        rules = [Rules.preset(name, **each) for name, each in zip(self.presets, options, strict=True)]
+        if len(rules) == 1:
+            return {self.presets[0]: rules[0]}
+        names = [f"{name}-{each.players}" for name, each in zip(self.presets, rules, strict=True)]
+        counted = [f"{name}{f'-{names[:i].count(name) + 1}' * (name in names[:i])}" for i, name in enumerate(names)]
+        return dict(zip(counted, rules, strict=True))

@@ -13,12 +13,13 @@ from torch import Tensor, nn
 
 from agents import checkpoint
 from agents.evaluation import write_json
+from agents.family import FamilySorter
 from agents.networks import OpenCritic, PolicyValueNetwork
 from agents.pool import Pool
 from agents.ppo_config import Config
+from agents.rollout import Rollout
 from agents.suits import SuitSorter
 from pitch_env import VectorGame
-from pitch_env.observation import highs
 from pitch_env.state import STATE
 
 GAMES = hashlib.sha256(str(STATE.descr).encode()).hexdigest()[:16]  # how games lie in a file
@@ -29,15 +30,16 @@ class Run:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.rules = config.make_rules()
+        self.variants = tuple(config.variants().values())
         torch.manual_seed(config.seed)
         self.generator = torch.Generator().manual_seed(config.seed)
-        self.batch = VectorGame(self.rules, config.num_games, seed=config.seed, deals=1, skip_forced=True)
-        self.sorter = SuitSorter(self.rules)
-        self.network = PolicyValueNetwork(highs(self.rules), config.width, config.depth)
+        self.batch = VectorGame(self.variants, config.num_games, seed=config.seed, deals=1, skip_forced=True)
+        self.sorter = SuitSorter(self.variants[0]) if len(self.variants) == 1 else FamilySorter(self.variants)
+        high = checkpoint.input_highs(self.variants)
+        self.network = PolicyValueNetwork(high, config.width, config.depth)
         self.critic = None  # one that sees all hands, beside the network's own value
         if config.critic == "all":
-            self.critic = OpenCritic(highs(self.rules), self.rules.players, config.width, config.depth)
+            self.critic = OpenCritic(high, self.batch.players, config.width, config.depth)
         # A moving average of the network that the policy is held to, or None.
         self.reference = copy.deepcopy(self.network).requires_grad_(False) if config.reference_weight else None
         self.optimizer = torch.optim.Adam(self.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
@@ -66,12 +68,17 @@ class Run:
 
     def agent(self) -> checkpoint.NetworkAgent:
         """The network as it is now, playing its most probable actions."""
-        return checkpoint.NetworkAgent(self.rules, self.network, "ppo")
+        return checkpoint.make_agent(self.variants, self.network, "ppo")
+
+    def rollout(self) -> Rollout:
+        """Buffers for a roll-out of this run."""
+        inputs = self.network.first.in_features
+        return Rollout.like(self.batch, self.config.steps, inputs, open_hands=self.critic is not None)
 
     def save(self, name: str) -> None:
         """Write one of the files that checkpoint.py names into the run's folder. Raises OSError."""
         network = {"width": self.config.width, "depth": self.config.depth}
-        header = checkpoint.header_for(self.rules, network, asdict(self.config))
+        header = checkpoint.header_for(self.variants, network, asdict(self.config))
         header |= {"decisions": self.decisions, "seconds": round(self.seconds, 1)}
         tensors = {f"network.{key}": value for key, value in self.network.state_dict().items()}
         if name != checkpoint.MODEL:
@@ -99,7 +106,8 @@ class Run:
     def restore(self, path: Path) -> None:
         """Go on where ``resume.safetensors`` was written. Raises ValueError where the config does not fit it."""
         saved = checkpoint.read(path)
-        if saved.header["rules"] != self.rules.to_dict():
+        here = [rules.to_dict() for rules in self.variants]
+        if saved.header["rules"] != (here if len(here) > 1 else here[0]):
             raise ValueError(f"{path} was trained with other rules than this config names")
         checkpoint.build_network(saved.header, path)
         if "games" not in saved.tensors:

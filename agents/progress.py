@@ -25,11 +25,24 @@ def write_scalars(board: Any, run: Run, measured: dict[str, float], counts: Deal
     counts.clear()
 
 
-def progress_line(run: Run, measured: dict[str, float], matches: list[Match]) -> str:
+def write_matches(board: Any, run: Run, matches: dict[str, list[Match]]) -> None:
+    """TensorBoard's scalars of duplicate matches: means with 95 % intervals, by variant where there are several."""
+    for variant, played in matches.items():
+        for match in played:
+            name = match.opponent if len(matches) == 1 else f"{variant}/{match.opponent}"
+            for part, value in (("", match.mean), ("/low", match.low), ("/high", match.high)):
+                board.add_scalar(f"points_per_deal/{name}{part}", value, run.decisions)
+
+
+def progress_line(run: Run, measured: dict[str, float], matches: dict[str, list[Match]]) -> str:
     """How the run is going, in one line."""
     rate = measured["decisions_per_second"]
     left = max(0, int(run.seconds * (run.config.total_decisions / run.decisions - 1)))
-    scores = "  ".join(f"{match.opponent} {match.mean:+.2f}" for match in matches)
+    scores = "  ".join(
+        ("" if len(matches) == 1 else f"{variant}: ")
+        + "  ".join(f"{match.opponent} {match.mean:+.2f}" for match in played)
+        for variant, played in matches.items()
+    )
     return (
         f"{run.progress:4.0%}  {run.decisions / 1e6:.1f}M decisions  {rate:,.0f}/s  {left // 60}:{left % 60:02d} left  "
         f"loss {measured['loss']:+.3f}  entropy {measured['entropy']:.2f}  points per deal: {scores}"

@@ -1,5 +1,7 @@
 """Rewards and advantages of seats whose decisions are braided into one stream. Pure functions on arrays."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pitch_env import Rules
@@ -17,6 +19,23 @@ def relative(change: np.ndarray, rules: Rules) -> np.ndarray:
     """
     total = change[..., : rules.teams].sum(-1, keepdims=True)
     return change - (total - change) / (rules.teams - 1)
+
+
+def scaled_points(change: np.ndarray, variants: Sequence[Rules]) -> np.ndarray:
+    """Relative points on a scale that is tied to the variant, about -1 to 1: what learners are rewarded with.
+
+    Args:
+        change: float32 [T, N, players] as for ``relative``; game i is of ``variants[i % len(variants)]``.
+
+    Returns:
+        float32 of the same shape; 0 for seats that a game does not have.
+    """
+    reward = np.zeros_like(change)
+    for kind, rules in enumerate(variants):
+        games = slice(kind, None, len(variants))
+        seats = slice(rules.players)
+        reward[:, games, seats] = relative(change[:, games, seats], rules) / rules.max_points
+    return reward
 
 
 @kernel(allocates=True)

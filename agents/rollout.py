@@ -33,11 +33,17 @@ class Rollout:
     bootstrap: Tensor  # float32 [N, players], the critic's estimate for each seat after the last step
 
     @classmethod
-    def like(cls, batch: VectorGame, steps: int, open_hands: bool = False) -> "Rollout":
-        """Buffers for ``steps`` decisions of each game of a batch, with all hands or without."""
+    def like(cls, batch: VectorGame, steps: int, inputs: int | None = None, open_hands: bool = False) -> "Rollout":
+        """Buffers for ``steps`` decisions of each game of a batch.
+
+        Args:
+            batch, steps: as said.
+            inputs: D, the width of a network's input, where that is not the width of the batch's observations.
+            open_hands: with all hands.
+        """
         games, players = batch.num_games, batch.players
         return cls(
-            observation=torch.zeros(steps, games, batch.observation_size, dtype=torch.uint8),
+            observation=torch.zeros(steps, games, inputs or batch.observation_size, dtype=torch.uint8),
             mask=torch.zeros(steps, games, NUM_ACTIONS, dtype=torch.bool),
             action=torch.zeros(steps, games, dtype=torch.int64),
             log_probability=torch.zeros(steps, games),
@@ -82,6 +88,11 @@ class DealCounts:
         self.calls += np.bincount(action[mask[:, PASS]] == PASS, minlength=2)
 
 
+def seats_of(batch: VectorGame) -> np.ndarray:
+    """How many seats each game has: int64 [N]."""
+    return np.array([rules.players for rules in batch.rules])[np.arange(len(batch)) % len(batch.rules)]
+
+
 def all_hands(batch: VectorGame, seats: np.ndarray, order: np.ndarray) -> Tensor:
     """The hands of all seats of each game.
 
@@ -93,7 +104,7 @@ def all_hands(batch: VectorGame, seats: np.ndarray, order: np.ndarray) -> Tensor
     Returns:
         uint8 [N, players * 54], 1 for a card that the seat holds; zero for seats that a game does not have.
     """
-    players = np.array([rules.players for rules in batch.rules])[np.arange(len(batch)) % len(batch.rules)]
+    players = seats_of(batch)
     places = np.arange(batch.players)
     who = (seats.astype(np.int64)[:, None] + places) % players[:, None]
     masks = np.take_along_axis(batch.states["hands"], who, 1)
@@ -145,7 +156,8 @@ def collect(
         if opponents is not None and rng is not None:
             opponents.seat(np.flatnonzero(batch.done), rng)
     for seat in range(batch.players):
-        rollout.bootstrap[:, seat] = expected(batch, sorter, network, critic, np.full(len(batch), seat))
+        seats = np.minimum(seat, seats_of(batch) - 1)  # what is written for seats that do not exist is not read
+        rollout.bootstrap[:, seat] = expected(batch, sorter, network, critic, seats)
 
 
 @torch.no_grad()

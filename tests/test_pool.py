@@ -74,7 +74,7 @@ def test_opponents_play_their_own_policy():
 
 def test_what_opponents_did_is_not_learned_from():
     run = Run(replace(POOL, pool_share=1.0))
-    rollout = Rollout.like(run.batch, 16)
+    rollout = run.rollout()
     iterate(run, 5)  # until every game has an opponent
     ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, DealCounts(), opponents=run.opponents)
     assert 0.2 < rollout.own.float().mean() < 0.35  # one team of four

@@ -17,7 +17,7 @@ from trainers import SMALL, assert_same, iterate, weights
 from agents import checkpoint, load, ppo
 from agents.evaluation import duplicate_match
 from agents.ppo import Config, Run
-from agents.rollout import DealCounts, Rollout
+from agents.rollout import DealCounts
 from pitch_env import Rules, VectorGame, pitch_v0
 
 ROOT = Path(__file__).parent.parent
@@ -76,8 +76,8 @@ def test_every_update_changes_all_weights():
 
 def test_rollouts_hold_what_the_games_did():
     run = Run(SMALL)
-    twin = VectorGame(run.rules, SMALL.num_games, seed=SMALL.seed, deals=1, skip_forced=True)
-    rollout, counts, deals = Rollout.like(run.batch, SMALL.steps), DealCounts(), 0
+    twin = VectorGame(run.variants[0], SMALL.num_games, seed=SMALL.seed, deals=1, skip_forced=True)
+    rollout, counts, deals = run.rollout(), DealCounts(), 0
     ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, counts)
     for t in range(SMALL.steps):
         observation, mask, order = run.sorter.sort(twin.observation, twin.mask)
@@ -114,7 +114,7 @@ def test_an_agent_plays_as_the_network_it_was_saved_from(tmp_path):
     iterate(run, 3)
     run.save(checkpoint.MODEL)
     run.save(checkpoint.RESUME)
-    batch = VectorGame(run.rules, 64)
+    batch = VectorGame(run.variants[0], 64)
     rows = batch.observation, batch.mask
     expected = run.agent().act(*rows, np.random.default_rng(0))
     agent = load(tmp_path)
@@ -282,7 +282,7 @@ def test_the_configs_can_be_read(file):
 def test_more_decisions_make_a_stronger_agent(tmp_path):
     run = Run(replace(SMALL, num_games=256, minibatch=2048, total_decisions=400_000))
     untrained = run.agent()
-    before = duplicate_match(run.rules, untrained, load("random"), 200)
+    before = duplicate_match(run.variants[0], untrained, load("random"), 200)
     iterate(run, 40)
-    after = duplicate_match(run.rules, run.agent(), load("random"), 200)
+    after = duplicate_match(run.variants[0], run.agent(), load("random"), 200)
     assert after.low > before.high

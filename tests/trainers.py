@@ -4,7 +4,7 @@ import torch
 
 from agents import ppo
 from agents.ppo import Config, Run
-from agents.rollout import DealCounts, Rollout
+from agents.rollout import DealCounts
 
 SMALL = Config(
     total_decisions=40_000, num_games=64, steps=16, minibatch=512, width=32, evaluate_deals=20, final_deals=50,
@@ -15,7 +15,7 @@ UPDATE = SMALL.num_games * SMALL.steps  # decisions of one
 
 def iterate(run: Run, times: int) -> list[dict[str, float]]:
     """So many updates; what each measured."""
-    rollout = Rollout.like(run.batch, run.config.steps, run.critic is not None)
+    rollout = run.rollout()
     return [ppo.iterate(run, rollout, DealCounts()) for _ in range(times)]
 
 
