@@ -73,10 +73,17 @@ def rules_of(options: argparse.Namespace, agents: list[Agent]) -> Rules:
         return read_rules(options.rules_file)
     if options.rules or options.rule_options:
         return Rules.preset(options.rules or "auction", **options.rule_options)
-    trained = [agent.rules for agent in agents if hasattr(agent, "rules")]
+    trained = [rules for agent in agents if (rules := _trained_for(agent)) is not None]
     if not trained:
         raise ValueError("there are no rules; name some with --rules, --rule-options or --rules-file")
     return trained[0]
+
+
+def _trained_for(agent: Agent) -> Rules | None:
+    """The rules that an agent was trained for, if there are such and no others."""
+    exported = getattr(agent, "metadata", {}).get("rules")
+    rules = getattr(agent, "rules", None) if exported is None else Rules.from_dict(exported)
+    return rules if isinstance(rules, Rules) else None
 
 
 def read_rules(path: Path) -> Rules:

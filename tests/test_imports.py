@@ -28,6 +28,7 @@ ORDER = [
         "sampling",
     ),
     *("result", "stored", "game", "vector", "record_fields", "record", "recorder", "render", "money", "pitch_v0"),
+    *("open_spiel_deal", "open_spiel_parameters", "open_spiel_observer"),
 ]
 CORE = ORDER[: ORDER.index("vector") + 1]
 
