@@ -19,7 +19,7 @@ bench: .venv/.installed
 # The documentation, into build/docs. Its reference tables are written by docs/make_reference.py.
 docs: .venv/.installed
 	$(BIN)/python docs/make_reference.py
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 format: .venv/.installed
 	$(BIN)/ruff format .

@@ -122,8 +122,9 @@ def command(name: str) -> str:
 
 
 def commands() -> str:
-    """What there is."""
-    return table(["command", "what it does"], [(f"[{code(name)}](#{name})", words) for name, words in COMMANDS.items()])
+    """What there is, and then each command by itself."""
+    rows = [(f"[{code(name)}](#{name})", words) for name, words in COMMANDS.items()]
+    return table(["command", "what it does"], rows) + "".join(f"\n## {name}\n\n{command(name)}" for name in COMMANDS)
 
 
 def fenced(text: str) -> str:
@@ -149,7 +150,6 @@ BLOCKS = {
     "presets": presets,
     "actions": actions,
     "observation": observation,
-    "command": command,
     "commands": commands,
     "figures": figures,
 }

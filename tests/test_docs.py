@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agents.cli import COMMANDS
 from pitch_env import Rules, pitch_v0
 from pitch_env.record_fields import FIELDS, Deal, Result
 
@@ -151,8 +150,7 @@ def test_the_tables_are_as_the_code_is(page):
 def test_every_table_is_somewhere():
     names = {found[2] for page in PAGES for found in REFERENCE["BLOCK"].finditer(page.read_text())}
     assert {name.partition("-")[0] for name in names} == set(REFERENCE["BLOCKS"])
-    presets = {f"preset-{name}" for name in Rules.presets()}
-    assert presets | {f"command-{name}" for name in COMMANDS} <= names
+    assert {f"preset-{name}" for name in Rules.presets()} <= names
 
 
 def test_rewards_and_records_have_all_fields():
@@ -164,6 +162,14 @@ def test_rewards_and_records_have_all_fields():
     assert fields == [*FIELDS, *(each.name for kind in (Deal, Result) for each in dataclasses.fields(kind))]
     modes = re.findall(r'^\| `"(\w+)"` \|', environment.split("## Rendering")[1].split("\n## ")[0], re.MULTILINE)
     assert modes == pitch_v0.raw_env.metadata["render_modes"]
+
+
+def test_options_that_pages_name_are_there():
+    known = set(re.findall(r"--[a-z-]+", (DOCS / "commands.md").read_text()))
+    others = {"--head", "--address", "--logdir", "--games", "--run", "--strict", "--nproc-per-node", "--nnodes"}
+    for page in PAGES:
+        named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text()))
+        assert named <= known | others, page.name
 
 
 def test_figures_in_the_rationale_stand_where_it_says():
