@@ -4,6 +4,7 @@ A page says where a table goes by two comments, ``<!-- begin: NAME -->`` and ``<
 them is written anew. tests/test_docs.py fails while a page differs from what this writes.
 """
 
+import ast
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -133,7 +134,16 @@ def fenced(text: str) -> str:
     return "```text\n" + "\n".join(lines).strip() + "\n```\n"
 
 
-# Figures.
+# Examples and figures.
+
+
+def examples() -> str:
+    """What each example says of itself in its first sentence."""
+    rows = []
+    for file in sorted((DOCS.parent / "examples").glob("*.py")):
+        words = " ".join((ast.get_docstring(ast.parse(file.read_text())) or "").split())
+        rows.append((code(f"examples/{file.name}"), re.split(r":? python examples|(?<=\w)\. ", words)[0]))
+    return table(["file", "what it shows"], rows)
 
 
 def figures() -> str:
@@ -151,6 +161,7 @@ BLOCKS = {
     "actions": actions,
     "observation": observation,
     "commands": commands,
+    "examples": examples,
     "figures": figures,
 }
 
