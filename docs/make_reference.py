@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from unittest import mock
 
 import yaml
 
@@ -114,12 +115,12 @@ def observation() -> str:
 
 
 def command(name: str) -> str:
-    """What --help prints."""
-    os.environ |= {"COLUMNS": "100", "NO_COLOR": "1"}  # the same on every terminal
-    if name == "train":
-        return fenced(make_train_parser().format_help())
-    (chooser,) = (action for action in make_parser(name)._actions if action.dest == "command")
-    return fenced(chooser.choices[name].format_help())  # type: ignore[index]
+    """What --help prints, on every terminal the same."""
+    with mock.patch.dict(os.environ, {"COLUMNS": "100", "NO_COLOR": "1"}):
+        if name == "train":
+            return fenced(make_train_parser().format_help())
+        (chooser,) = (action for action in make_parser(name)._actions if action.dest == "command")
+        return fenced(chooser.choices[name].format_help())  # type: ignore[index]
 
 
 def commands() -> str:
