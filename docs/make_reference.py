@@ -131,7 +131,7 @@ def commands() -> str:
 
 def fenced(text: str) -> str:
     """Text as it is, without what depends on where it was printed."""
-    lines = (line.rstrip() for line in text.splitlines())
+    lines = ("".join(letter for letter in line if letter.isprintable()).rstrip() for line in text.splitlines())
     return "```text\n" + "\n".join(lines).strip() + "\n```\n"
 
 
@@ -145,6 +145,12 @@ def examples() -> str:
         words = " ".join((ast.get_docstring(ast.parse(file.read_text())) or "").split())
         rows.append((code(f"examples/{file.name}"), re.split(r":? python examples|(?<=\w)\. ", words)[0]))
     return table(["file", "what it shows"], rows)
+
+
+def versions() -> str:
+    """The versions of other libraries that were tried, from the page beside the examples."""
+    text = (DOCS.parent / "examples" / "README.md").read_text().split("## Other libraries")[1]
+    return "".join(f"{line}\n" for line in text.splitlines() if line.startswith("|"))
 
 
 def figures() -> str:
@@ -163,6 +169,7 @@ BLOCKS = {
     "observation": observation,
     "commands": commands,
     "examples": examples,
+    "versions": versions,
     "figures": figures,
 }
 
