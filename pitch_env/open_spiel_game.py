@@ -23,6 +23,10 @@ OpenSpiel takes them for a number else. ``load`` takes them all as Python has th
 The game is general-sum in ``score``, and in ``win`` with more than two teams. An information state remembers all that
 its player has seen and done, in earlier deals too; as a tensor it is provided for single deals only, which is where an
 observation holds it all.
+
+OpenSpiel (2.0) itself cannot do two things with a game written in Python: its bots in C++ for MCTS and IS-MCTS crash,
+those of ``open_spiel.python.algorithms`` work; and ``pyspiel.serialize_game_and_state``, which pickle uses too, refuses
+sampled chance, where ``state.serialize()`` and ``game.deserialize_state()`` work.
 """
 
 from collections.abc import Callable, Mapping

@@ -75,8 +75,9 @@ class Mixed:
         return weight / weight.sum(1, keepdims=True)
 
 
-@pytest.mark.parametrize("rules", [SHORT, EXCHANGE], ids=["short", "exchange"])
-@pytest.mark.parametrize("kind", ["mixed", "network", "deterministic"])
+@pytest.mark.parametrize(
+    ("rules", "kind"), [(SHORT, "mixed"), (EXCHANGE, "mixed"), (SHORT, "network"), (UNUSED, "deterministic")]
+)
 def test_an_agent_is_as_far_as_open_spiel_says(rules, kind):
     pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
     from open_spiel.python.algorithms import exploitability
@@ -114,9 +115,11 @@ def test_the_number_of_deals(rules, deals):
 
 def test_the_mean_over_dealers_is_that_of_a_drawn_one():
     policy = policy_of(load("greedy"))
-    by_dealer = [nash_conv(SHORT, policy, dealer).gains for dealer in (0, 1)]
-    assert by_dealer[0] == pytest.approx(by_dealer[1][::-1])  # the game is the same from the other side
-    np.testing.assert_allclose(nash_conv(SHORT, policy).gains, np.mean(by_dealer, 0))
+    first, second = (nash_conv(SHORT, policy, dealer) for dealer in (0, 1))
+    drawn = nash_conv(SHORT, policy)
+    assert first.gains == pytest.approx(second.gains[::-1])  # the game is the same from the other side
+    np.testing.assert_allclose(drawn.gains, np.mean([first.gains, second.gains], 0))
+    assert (drawn.nodes, drawn.infosets) == (first.nodes + second.nodes, first.infosets + second.infosets)
 
 
 def test_a_game_that_is_solved_by_hand():

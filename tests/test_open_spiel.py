@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -15,7 +16,6 @@ pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
 
 from open_spiel.python import policy, rl_environment  # noqa: E402
 from open_spiel.python.algorithms import (  # noqa: E402
-    cfr,
     exploitability,
     external_sampling_mccfr,
     generate_playthrough,
@@ -29,7 +29,9 @@ from pitch_env.open_spiel_game import load  # noqa: E402
 
 SHORT = dict(players=2, ranks="TJ", suits="CD", hand_size=1)
 WIDOW = dict(players=2, ranks="TJ", suits="CD", hand_size=1, keep=1, exchange=1, trump="named", widow="exchange")
-DISCARDS = dict(players=2, ranks="TJ", suits="CD", hand_size=2, keep=1, trump="named", widow="unused", max_bid=2)
+DISCARDS = dict(
+    players=2, ranks="234567", suits="C", hand_size=3, keep=1, trump="named", widow="unused", min_bid=2, max_bid=2
+)
 
 
 def random_state(game, rng: random.Random, actions: int | None = None):
@@ -60,7 +62,7 @@ def every_state(game):
         "pitch(rules=oklahoma)",
         "pitch(rules=oklahoma,players=6,dealer=3)",
         "pitch(rules=oklahoma,widow=unused)",
-        "pitch(rules=auction_pairs,deals=3,utility=win,forced_bid=throw_in)",
+        "pitch(rules=auction_pairs,deals=2,utility=win,forced_bid=throw_in)",
         "pitch(players=2,ranks=TJ,suits=CD,hand_size=1)",
     ],
 )
@@ -138,7 +140,7 @@ def test_bad_parameters_are_refused(name, says):
 # Chance.
 
 
-@pytest.mark.parametrize(("parameters", "deals"), [(SHORT, 12), (DISCARDS, 6), (WIDOW, 24)])
+@pytest.mark.parametrize(("parameters", "deals"), [(SHORT, 12), (DISCARDS, 20), (WIDOW, 24)])
 def test_every_deal_has_one_path_and_the_same_chance(parameters, deals):
     game, chances = load(**parameters), {}
 
@@ -247,8 +249,8 @@ def test_earlier_deals_are_remembered_and_the_deal_passes_on():
 # Information states.
 
 
-@pytest.mark.parametrize("parameters", [SHORT, WIDOW, DISCARDS])
-def test_information_states_recall_all_and_tell_no_more(parameters):
+@pytest.mark.parametrize(("parameters", "most"), [(SHORT, 6), (WIDOW, 2), (DISCARDS, 1)])
+def test_information_states_recall_all_and_tell_no_more(parameters, most):
     """Equal information states have equal pasts, legal actions and tensors; different ones have different tensors."""
     game = load(**parameters, dealer=0)
     pasts, legal, tensors = defaultdict(set), defaultdict(set), defaultdict(set)
@@ -256,7 +258,7 @@ def test_information_states_recall_all_and_tell_no_more(parameters):
     def walk(state, own):
         if state.is_terminal():
             return
-        for action in state.legal_actions():
+        for action in state.legal_actions()[: most if state.is_chance_node() else None]:
             after = own
             if not state.is_chance_node():
                 player, text = state.current_player(), state.information_state_string()
@@ -278,15 +280,15 @@ def test_resampling_draws_evenly_from_all_that_fit():
     for state in states:
         by_infoset[state.information_state_string(0)].add(str(state))
     rng = random.Random(0)
-    for state in rng.sample(states, 4):
+    for state in rng.sample(states, 3):
         fitting = by_infoset[state.information_state_string(0)]
         drawn = Counter()
-        for _ in range(20 * len(fitting)):
+        for _ in range(15 * len(fitting)):
             other = state.resample_from_infostate(0, rng.random)
             drawn[str(other)] += 1
             assert other.information_state_string(0) == state.information_state_string(0)
         assert set(drawn) == fitting
-        assert max(drawn.values()) < 45
+        assert max(drawn.values()) < 38
 
 
 @pytest.mark.parametrize("chance", ["explicit", "sampled"])
@@ -311,21 +313,10 @@ def test_the_history_of_a_resampled_state_leads_to_it(chance):
 # Algorithms.
 
 
-def test_cfr_comes_near_an_equilibrium():
-    game = load(**SHORT, dealer=0)
-    solver = cfr.CFRPlusSolver(game)
-    for _ in range(4):
-        solver.evaluate_and_update_policy()
-    assert exploitability.nash_conv(game, solver.average_policy()) < 0.2 * exploitability.nash_conv(
-        game, policy.UniformRandomPolicy(game)
-    )
-
-
 def test_its_two_ways_to_exploitability_agree():
     game = load(**SHORT, dealer=1)
     uniform = policy.UniformRandomPolicy(game)
     in_python = exploitability.nash_conv(game, uniform)
-    assert in_python == pytest.approx(2 * exploitability.exploitability(game, uniform))
     assert in_python == pytest.approx(pyspiel.nash_conv(game, pyspiel.UniformRandomPolicy(game)))
 
 
@@ -355,10 +346,11 @@ def test_the_search_bots_in_python_play(chance):
             assert bot.step(state) in state.legal_actions()
 
 
-def test_the_example_runs():
+def test_its_cfr_comes_near_an_equilibrium_in_the_example():
     example = Path(__file__).parent.parent / "examples" / "open_spiel_cfr.py"
     done = subprocess.run(
-        [sys.executable, example, "--iterations", "2"], capture_output=True, text=True, cwd=example.parent.parent
+        [sys.executable, example, "--iterations", "5"], capture_output=True, text=True, cwd=example.parent.parent
     )
     assert done.returncode == 0, done.stderr
-    assert "iteration   2: NashConv" in done.stdout
+    (distance,) = re.findall(r"iteration   5: NashConv ([\d.]+) points per deal", done.stdout)
+    assert float(distance) < 0.3  # of the 2.8 of random play
