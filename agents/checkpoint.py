@@ -19,14 +19,14 @@ from safetensors.torch import save
 from torch import Tensor
 
 from agents.evaluation import versions
-from agents.family import FamilySorter, common_highs
+from agents.family import FamilySorter, common_highs, common_parts
 from agents.files import replace_atomically
 from agents.losses import log_policy
 from agents.networks import PolicyValueNetwork
 from agents.suits import SuitSorter
 from pitch_env import Rules
 from pitch_env.actions import NUM_ACTIONS
-from pitch_env.observation import RULES_BYTES, highs, layout, part_slices, width
+from pitch_env.observation import RULES_BYTES, Part, highs, layout, part_slices, width
 
 FORMAT = 2  # 1 had no digest
 MODEL, RESUME, FAILED = "model.safetensors", "resume.safetensors", "failed.safetensors"
@@ -135,12 +135,20 @@ def build_network(header: dict[str, Any], path: Path) -> tuple[tuple[Rules, ...]
     here = [_layout(each) for each in variants]
     if layouts != (here if isinstance(rules, list) else here[0]) or header["actions"] != NUM_ACTIONS:
         raise ValueError(f"{path} was made for other observations than this version of pitch-env writes")
-    return variants, PolicyValueNetwork(input_highs(variants), **header["network"])
+    return variants, PolicyValueNetwork(input_highs(variants, header["config"].get("deals", 1)), **header["network"])
 
 
-def input_highs(variants: Sequence[Rules]) -> np.ndarray:
-    """The highest value of each input of a network for these variants, uint8 [D]."""
-    return highs(variants[0]) if len(variants) == 1 else common_highs(variants)
+def input_highs(variants: Sequence[Rules], deals: int | None = 1) -> np.ndarray:
+    """The highest value of each input of a network for these variants, uint8 [D].
+
+    Where games have more than one deal, scores count from 0 to the target, for 255 would make them all but invisible.
+    """
+    alone = len(variants) == 1
+    high = (highs(variants[0]) if alone else common_highs(variants)).copy()
+    if deals != 1:
+        starts = layout(variants[0])["at"][0] if alone else common_parts(variants)
+        high[starts[Part.SCORE_ABOVE] : starts[Part.TO_GO + 1]] = max(rules.target or 20 for rules in variants)
+    return high
 
 
 class NetworkAgent:
@@ -159,6 +167,7 @@ class NetworkAgent:
     ) -> None:
         self.rules, self.network, self.name, self.greedy, self.fingerprint = rules, network, name, greedy, fingerprint
         self.sorter = SuitSorter(rules)
+        self.scale = np.array([rules.max_points])  # of the values, by variant; 1 for one that learned to win games
 
     def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See ``agents.agent.Agent``. Raises ValueError for observations of other rules."""
@@ -176,9 +185,15 @@ class NetworkAgent:
         return np.exp(self.log_policy(observation, mask))
 
     def values(self, observation: np.ndarray) -> np.ndarray:
-        """What the seat to act may expect of the deal: points relative to the others, float32 [N]."""
+        """What the seat to act may expect, float32 [N], relative to the others.
+
+        Points of the deal; of an agent that was trained to win games, the chance to win.
+        """
         anything = np.ones((len(observation), NUM_ACTIONS), bool)
-        return self._think(observation, anything)[1] * self.rules.max_points  # as the learner scales rewards
+        return self._think(observation, anything)[1] * self._scales(observation)
+
+    def _scales(self, observation: np.ndarray) -> np.ndarray:
+        return self.scale.astype(np.float32)
 
     @torch.no_grad()
     def _think(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -220,12 +235,10 @@ class FamilyAgent(NetworkAgent):
         self.variants, self.network, self.name, self.greedy = tuple(variants), network, name, greedy
         self.fingerprint = fingerprint
         self.sorter: FamilySorter = FamilySorter(variants)
+        self.scale = np.array([rules.max_points for rules in variants])
 
-    def values(self, observation: np.ndarray) -> np.ndarray:
-        """See ``NetworkAgent``."""
-        anything = np.ones((len(observation), NUM_ACTIONS), bool)
-        points = np.array([rules.max_points for rules in self.variants])
-        return self._think(observation, anything)[1] * points[self.sorter.kinds(observation)]
+    def _scales(self, observation: np.ndarray) -> np.ndarray:
+        return self.scale.astype(np.float32)[self.sorter.kinds(observation)]
 
     def _checked(self, observation: np.ndarray) -> np.ndarray:
         narrow = observation.ndim != 2 or observation.shape[1] < self.sorter.narrowest
@@ -269,4 +282,7 @@ def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:
         raise ValueError(f"{path} does not hold the weights that it says: {error}") from None
     network.eval()
     name = path.parent.name if path.stem in ("model", "resume") else path.stem
-    return make_agent(variants, network, name, greedy, weights_hash(weights))
+    agent = make_agent(variants, network, name, greedy, weights_hash(weights))
+    if checkpoint.header["config"].get("reward") == "win":
+        agent.scale = np.ones_like(agent.scale)
+    return agent

@@ -28,8 +28,8 @@ from agents.networks import move_average
 from agents.pool import Pool
 from agents.ppo_config import Config
 from agents.ppo_run import Run, free_folder
-from agents.progress import progress_line, stop_on_signal, write_matches, write_scalars
-from agents.returns import gae, scaled_points
+from agents.progress import progress_line, report_games, stop_on_signal, write_matches, write_scalars
+from agents.returns import gae, rewards
 from agents.rollout import DealCounts, Rollout, collect
 from pitch_env.state import Phase
 
@@ -59,7 +59,7 @@ def prepare(run: Run, rollout: Rollout) -> Decisions:
     """The learner's own decisions of a rollout, with what they brought."""
     config = run.config
     advantage = torch.empty_like(rollout.value)
-    reward = scaled_points(rollout.change.numpy(), run.variants)
+    reward = rewards(rollout.change.numpy(), run.variants, config.reward == "win")
     gae(
         reward, rollout.value.numpy(), rollout.actor.numpy(), rollout.done.numpy(),
         rollout.bootstrap.numpy(), config.gamma, config.lam, advantage.numpy(),
@@ -166,7 +166,7 @@ def iterate(run: Run, rollout: Rollout, counts: DealCounts) -> dict[str, float]:
     with autocast(run.config):
         collect(
             run.batch, run.sorter, run.network, rollout, run.generator, counts,
-            opponents=run.opponents, critic=run.critic,
+            opponents=run.opponents, critic=run.critic, win=run.config.reward == "win",
         )  # fmt: skip
     measured = update(run, rollout) | {"pass_rate": counts.pass_rate}
     if isinstance(run.opponents, Pool):
@@ -238,6 +238,7 @@ def learn(run: Run, board: Any, baselines: list[Agent]) -> bool:
                 matches = play(run, agent, baselines, config.evaluate_deals)
                 write_matches(board, run, matches)
                 print(progress_line(run, measured, matches), flush=True)
+                report_games(run, agent, baselines, max(2, config.evaluate_deals // 10), board)
         run.save(checkpoint.RESUME)
     return run.decisions >= config.total_decisions
 
@@ -255,12 +256,15 @@ def final_match(run: Run, baselines: list[Agent]) -> list[Match]:
     """The duplicate matches at the end, printed and written to ``evaluation.json``."""
     config, agent = run.config, checkpoint.load_agent(Path(run.config.out))
     matches = play(run, agent, baselines, config.final_deals, config.seed)
-    spent = {"decisions": run.decisions, "seconds": round(run.seconds, 1)}
+    won = report_games(run, agent, baselines, max(2, config.final_deals // 10))
+    spent: dict[str, Any] = {"decisions": run.decisions, "seconds": round(run.seconds, 1)}
     reports = {}
     for (name, played), rules in zip(matches.items(), run.variants, strict=True):
         after = f"after {run.decisions:,} decisions in {run.seconds / 60:.1f} minutes"
         print_table(played, f"{name}: points per deal {after}")
         reports[name] = report(rules, played, config.seed, [agent, *baselines]) | spent
+        if name in won:
+            reports[name]["games_won"] = won[name]
     content = {"variants": reports} if len(reports) > 1 else next(iter(reports.values()))
     write_json(Path(config.out) / "evaluation.json", content)
     return [match for played in matches.values() for match in played]

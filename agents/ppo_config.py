@@ -14,6 +14,11 @@ class Config:
     """The preset that is learned, or a list of several, which one network learns at once."""
     rule_options: list[dict[str, Any]] | dict[str, Any] = field(default_factory=dict)
     """Fields of the preset that are different, such as {players: 6}; of several presets for all, or a list for each."""
+    deals: int | None = 1
+    """Deals of a game, each game beginning with scores of zero; null plays whole games, to the target."""
+    reward: Literal["points", "win"] = "points"
+    """What is learned for: points of each deal, or to win whole games (deals is null then); of either, what the own
+    team has less the mean over the others."""
     out: str = ""
     """The folder for checkpoints, TensorBoard and the report; if empty runs/ and the preset, or runs/family for
     several. If another run is in it already, a number is added."""
@@ -113,6 +118,12 @@ class Config:
             self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")
         self._check("seed", 0 <= self.seed < 2**63, "from 0 to 2**63 - 1")
         self._check("pool_pick", self.pool_pick in ("uniform", "recent"), "uniform or recent")
+        self._check("reward", self.reward in ("points", "win"), "points or win")
+        self._check("deals", self.deals is None or self.deals >= 1, "at least 1, or null")
+        if self.deals is None:
+            untold = [name for name, rules in variants.items() if rules.target is None]
+            self._check("deals", not untold, f"a number with rules that have no target, as {' and '.join(untold)}")
+        self._check("deals", self.reward == "points" or self.deals is None, "null where reward is win")
         self._check("critic", self.critic in ("own", "all"), "own or all")
         self._check("minibatch", self.minibatch <= self.num_games * self.steps, "at most num_games * steps")
 

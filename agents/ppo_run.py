@@ -33,9 +33,9 @@ class Run:
         self.variants = tuple(config.variants().values())
         torch.manual_seed(config.seed)
         self.generator = torch.Generator().manual_seed(config.seed)
-        self.batch = VectorGame(self.variants, config.num_games, seed=config.seed, deals=1, skip_forced=True)
+        self.batch = VectorGame(self.variants, config.num_games, seed=config.seed, deals=config.deals, skip_forced=True)
         self.sorter = SuitSorter(self.variants[0]) if len(self.variants) == 1 else FamilySorter(self.variants)
-        high = checkpoint.input_highs(self.variants)
+        high = checkpoint.input_highs(self.variants, config.deals)
         self.network = PolicyValueNetwork(high, config.width, config.depth)
         self.critic = None  # one that sees all hands, beside the network's own value
         if config.critic == "all":
@@ -117,8 +117,10 @@ class Run:
             raise ValueError(f"{path} holds games of another version of pitch-env ({made}), which cannot go on here")
         if saved.tensors["games"].numel() != self.batch.states.nbytes:
             raise ValueError(f"{path} was trained with another num_games; it is {saved.header['config']['num_games']}")
-        if saved.header["config"]["critic"] != self.config.critic:
-            raise ValueError(f"{path} was trained with another critic; it is {saved.header['config']['critic']}")
+        for name in ("critic", "deals", "reward"):
+            before = saved.header["config"][name]
+            if before != getattr(self.config, name):
+                raise ValueError(f"{path} was trained with another {name}; it is {before}")
         try:
             self.network.load_state_dict(saved.part("network"))
             if self.critic is not None:

@@ -2,11 +2,14 @@
 
 import signal
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from agents.agent import Agent
 from agents.evaluation import Match
+from agents.games_won import describe, games_won
 from agents.ppo_run import Run
 from agents.rollout import DealCounts
 from pitch_env.actions import PASS, action_text
@@ -32,6 +35,24 @@ def write_matches(board: Any, run: Run, matches: dict[str, list[Match]]) -> None
             name = match.opponent if len(matches) == 1 else f"{variant}/{match.opponent}"
             for part, value in (("", match.mean), ("/low", match.low), ("/high", match.high)):
                 board.add_scalar(f"points_per_deal/{name}{part}", value, run.decisions)
+
+
+def report_games(
+    run: Run, agent: Agent, opponents: list[Agent], games: int, board: Any = None
+) -> dict[str, dict[str, Any]]:
+    """Where whole games are learned, play some: print the shares that are won, and write them to TensorBoard.
+
+    Returns:
+        By variant and opponent, ready for JSON; empty where single deals are learned.
+    """
+    shares: dict[str, dict[str, Any]] = {}
+    for variant, rules in run.config.variants().items() if run.config.deals is None else ():
+        won = [(each.name, games_won(rules, agent, each, games, run.config.seed)) for each in opponents]
+        print(describe(variant, won, rules.teams), flush=True)
+        shares[variant] = {name: asdict(share) for name, share in won}
+        for name, share in won if board else ():
+            board.add_scalar(f"games_won/{variant}/{name}", share.mean, run.decisions)
+    return shares
 
 
 def progress_line(run: Run, measured: dict[str, float], matches: dict[str, list[Match]]) -> str:

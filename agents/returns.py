@@ -21,11 +21,12 @@ def relative(change: np.ndarray, rules: Rules) -> np.ndarray:
     return change - (total - change) / (rules.teams - 1)
 
 
-def scaled_points(change: np.ndarray, variants: Sequence[Rules]) -> np.ndarray:
-    """Relative points on a scale that is tied to the variant, about -1 to 1: what learners are rewarded with.
+def rewards(change: np.ndarray, variants: Sequence[Rules], win: bool = False) -> np.ndarray:
+    """What learners are rewarded with, relative to the others and at most about 1 in every variant.
 
     Args:
         change: float32 [T, N, players] as for ``relative``; game i is of ``variants[i % len(variants)]``.
+        win: it is not points but 1 for who won a game.
 
     Returns:
         float32 of the same shape; 0 for seats that a game does not have.
@@ -34,7 +35,7 @@ def scaled_points(change: np.ndarray, variants: Sequence[Rules]) -> np.ndarray:
     for kind, rules in enumerate(variants):
         games = slice(kind, None, len(variants))
         seats = slice(rules.players)
-        reward[:, games, seats] = relative(change[:, games, seats], rules) / rules.max_points
+        reward[:, games, seats] = relative(change[:, games, seats], rules) / (1 if win else rules.max_points)
     return reward
 
 

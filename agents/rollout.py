@@ -26,7 +26,7 @@ class Rollout:
     value: Tensor  # float32 [T, N], the critic's estimate for the actor
     actor: Tensor  # int8 [T, N]
     phase: Tensor  # int8 [T, N]
-    change: Tensor  # float32 [T, N, players], what the step added to the score of each seat's team
+    change: Tensor  # float32 [T, N, players], what the step added to the score of each seat's team, or ``wins`` of it
     done: Tensor  # bool [T, N]
     own: Tensor  # bool [T, N], whether the learner chose; of the decisions of others only what they brought is kept
     hands: Tensor  # uint8 [T, N, players * 54], all hands for a critic that sees them; else [T, N, 0]
@@ -93,6 +93,13 @@ def seats_of(batch: VectorGame) -> np.ndarray:
     return np.array([rules.players for rules in batch.rules])[np.arange(len(batch)) % len(batch.rules)]
 
 
+def wins(batch: VectorGame) -> np.ndarray:
+    """What a batch's last step won: float32 [N, players], 1 for the seats of the team that won a whole game by it."""
+    teams = np.array([rules.teams for rules in batch.rules])[np.arange(len(batch)) % len(batch.rules)]
+    winner = np.where(batch.done, batch.last["winner"], NOBODY)
+    return (np.arange(batch.players) % teams[:, None] == winner[:, None]).astype(np.float32)
+
+
 def all_hands(batch: VectorGame, seats: np.ndarray, order: np.ndarray) -> Tensor:
     """The hands of all seats of each game.
 
@@ -123,10 +130,11 @@ def collect(
     *,
     opponents: Opponents | None = None,
     critic: OpenCritic | None = None,
+    win: bool = False,
 ) -> None:
     """Fill a rollout: the network, which sees and acts with sorted suits, has all seats but those of opponents.
 
-    Values are those of the critic, if there is one.
+    Values are those of the critic, if there is one. With ``win`` what counts is not points but games.
     """
     rng = np.random.default_rng(int(torch.randint(2**62, (), generator=generator))) if opponents else None
     for t in range(len(rollout.action)):
@@ -150,7 +158,7 @@ def collect(
         if opponents is not None and rng is not None:
             opponents.act(batch, action, rng)
         batch.step(action)
-        rollout.change[t] = torch.from_numpy(batch.reward)
+        rollout.change[t] = torch.from_numpy(wins(batch) if win else batch.reward)
         rollout.done[t] = torch.from_numpy(batch.done)
         counts.add_deals(batch)
         if opponents is not None and rng is not None:

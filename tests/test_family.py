@@ -12,7 +12,7 @@ from agents.evaluation import duplicate_match
 from agents.export import export
 from agents.family import FamilySorter, common_highs, common_parts, common_places
 from agents.ppo import Config, Run
-from agents.returns import relative, scaled_points
+from agents.returns import relative, rewards
 from agents.suits import SuitSorter
 from pitch_env import Rules, VectorGame
 from pitch_env.observation import Part, highs, width
@@ -83,7 +83,7 @@ def test_a_mixed_batch_is_sorted_row_by_row():
 
 def test_rewards_are_scaled_by_variant():
     change = np.random.default_rng(0).integers(-4, 5, (3, 8, 7)).astype(np.float32)
-    reward = scaled_points(change, VARIANTS)
+    reward = rewards(change, VARIANTS)
     for game in range(8):
         rules = VARIANTS[game % 4]
         expected = relative(change[:, game, : rules.players], rules) / rules.max_points

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 VARIED: dict[str, dict] = {
     "default": {},
     "oklahoma, held to a moving average": dict(rules="oklahoma", reference_weight=0.1),
+    "whole games": dict(deals=None, reward="win"),
     "pool": dict(pool_share=0.7, pool_every=1, pool_size=2),
     "a critic that sees all hands": dict(critic="all", rules="money"),
 }
