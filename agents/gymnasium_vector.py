@@ -125,12 +125,12 @@ class PitchVectorEnv(VectorEnv[Any, np.ndarray, np.ndarray]):
                 f"actions of shape {actions.shape} and type {actions.dtype} are not allowed; "
                 f"they are integers of shape ({self.num_envs},)"
             )
-        step = _Step(self.num_envs)
+        actions, step = actions.astype(np.int64), _Step(self.num_envs)  # a copy, of the type that the kernels take
         wrong = np.flatnonzero(~self._legal(self._rows, actions))
+        # What the learner sees at the end of a deal, when the next one has been dealt, is made of what it holds now.
         self._held = {name: self.batch.states[name][self._rows, self._seats] for name in ("hands", "dealt", "discards")}
         if len(wrong):
             self._punish(wrong, actions, step)
-            actions = actions.copy()
             actions[wrong] = _NO_ACTION
         self._advance(actions, step)
         self._others_act(step)

@@ -316,6 +316,22 @@ def test_illegal_actions_in_a_batch() -> None:
     assert (lenient.batch.states["public"]["num_played"][[2, 5]] == 0).all()
 
 
+def test_actions_are_integers_of_any_type() -> None:
+    """And are not written to."""
+    for kind in (np.uint8, np.int32, np.uint64):
+        env = PitchVectorEnv(4, "auction", "greedy", illegal="end")
+        _, info = env.reset(seed=1)
+        actions = info["action_mask"].argmax(1).astype(kind)
+        actions[3] = 70
+        before = actions.copy()
+        _, _, terminated, _, _ = env.step(actions)
+        np.testing.assert_array_equal(terminated, [False, False, False, True])
+        np.testing.assert_array_equal(actions, before)
+    for wrong in (np.zeros(3, int), np.zeros(4), [[1] * 4]):
+        with pytest.raises(ValueError, match="integers of shape"):
+            env.step(wrong)
+
+
 def test_agents_act_once_for_all_tables() -> None:
     """However many tables there are and seats the agent has: that is what makes the batch fast."""
 
