@@ -14,6 +14,7 @@ from typing import Any
 COMMANDS = {
     "train": "train an agent by self-play",
     "evaluate": "play agents against each other on duplicate deals",
+    "exploit": "train an agent against another: what it finds",
     "tournament": "rate a field of agents, with a report",
     "nashconv": "how far agents are from an equilibrium, exactly, with a short deck",
     "puzzles": "positions with a right answer: which ones agents find",

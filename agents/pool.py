@@ -1,4 +1,4 @@
-"""Opponents in training: earlier selves of the learner.
+"""Opponents in training: earlier selves of the learner, or one agent that does not learn.
 
 An opponent has all seats but those of one team for a whole game (a deal, where games are single deals); the learner has
 that team, and learns from its own decisions only. In all other games the learner plays itself.
@@ -53,6 +53,27 @@ class Opponents:
         self.opponent[games] = numbers
         self.team[games] = rng.integers(self.teams[games])
 
+    def tensors(self) -> dict[str, Tensor]:
+        """All that is needed to go on."""
+        return {"opponent": torch.from_numpy(self.opponent), "team": torch.from_numpy(self.team)}
+
+    def load(self, tensors: dict[str, Tensor], learner: NetworkAgent) -> None:
+        """Go on where ``tensors`` were taken; ``learner`` is of the shape that it had then."""
+        self.opponent[:], self.team[:] = tensors["opponent"].numpy(), tensors["team"].numpy()
+
+
+class Frozen(Opponents):
+    """One agent that does not learn, in every game."""
+
+    def __init__(self, batch: VectorGame, agent: Agent, rng: np.random.Generator) -> None:
+        super().__init__(batch)
+        self.players[0] = agent
+        self.seat(np.arange(batch.num_games), rng)
+
+    def seat(self, games: np.ndarray, rng: np.random.Generator) -> None:
+        """See ``Opponents``."""
+        self.draw(games, np.zeros(len(games), np.int64), rng)
+
 
 class Pool(Opponents):
     """Earlier selves of the learner. They draw from their policies, as the learner does.
@@ -99,21 +120,17 @@ class Pool(Opponents):
         self.players[number] = snapshot
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that is needed to go on."""
-        tensors = {
-            "updates": torch.tensor(self.updates),
-            "opponent": torch.from_numpy(self.opponent),
-            "team": torch.from_numpy(self.team),
-        }
+        """See ``Opponents``."""
+        tensors = super().tensors() | {"updates": torch.tensor(self.updates)}
         for number, player in self.players.items():
             assert isinstance(player, NetworkAgent)
             tensors |= {f"{number}.{name}": value for name, value in player.network.state_dict().items()}
         return tensors
 
     def load(self, tensors: dict[str, Tensor], learner: NetworkAgent) -> None:
-        """Go on where ``tensors`` were taken."""
+        """See ``Opponents``."""
+        super().load(tensors, learner)
         self.updates = int(tensors["updates"])
-        self.opponent[:], self.team[:] = tensors["opponent"].numpy(), tensors["team"].numpy()
         weights: dict[int, dict[str, Tensor]] = {}
         for key, value in tensors.items():
             prefix, _, name = key.partition(".")

@@ -187,7 +187,7 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
         resume: a ``resume.safetensors``, or the folder of a run, to go on from.
 
     Returns:
-        The final matches against the baselines; none when the run was stopped before its end.
+        The final matches against the baselines, or the agent that the config names; none when the run was stopped.
 
     Raises:
         ValueError: ``resume`` cannot be gone on from.
@@ -209,7 +209,7 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
         f"learning {', '.join(config.variants())} for {config.total_decisions:,} decisions in {number} into {out}",
         flush=True,
     )
-    baselines = [load(name) for name in ("random", "greedy", "expert")]
+    baselines = [load(name) for name in ([config.against] if config.against else ("random", "greedy", "expert"))]
     with SummaryWriter(str(out), purge_step=run.decisions + 1) as board:
         if not learn(run, board, baselines):
             print(f"stopped; go on with --resume {out}", flush=True)
@@ -224,7 +224,7 @@ def learn(run: Run, board: Any, baselines: list[Agent]) -> bool:
     rollout, counts = run.rollout(), DealCounts()
     evaluated_at = -config.evaluate_seconds
     with stop_on_signal() as stopped:
-        while run.decisions < config.total_decisions and not stopped():
+        while run.progress < 1 and not stopped():
             try:
                 measured = iterate(run, rollout, counts)
                 check_bids(run, measured["pass_rate"])
@@ -240,7 +240,7 @@ def learn(run: Run, board: Any, baselines: list[Agent]) -> bool:
                 print(progress_line(run, measured, matches), flush=True)
                 report_games(run, agent, baselines, max(2, config.evaluate_deals // 10), board)
         run.save(checkpoint.RESUME)
-    return run.decisions >= config.total_decisions
+    return run.progress == 1
 
 
 def play(run: Run, agent: Agent, opponents: list[Agent], deals: int, seed: int = 0) -> dict[str, list[Match]]:

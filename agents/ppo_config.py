@@ -26,6 +26,8 @@ class Config:
     """Of the deals, the weights and the policy's chance."""
     total_decisions: int = 27_000_000
     """Decisions to learn from; forced ones, which are played by themselves, do not count."""
+    minutes: float = 0.0
+    """The run ends after so many minutes of training, if total_decisions do not end it before; 0 is without a limit."""
     num_games: int = 1024
     """Games that are played side by side."""
     steps: int = 32
@@ -58,6 +60,9 @@ class Config:
     magnetic mirror descent; 0 is without."""
     reference_decay: float = 0.99
     """What is left of the reference after each update; the rest comes from the weights as they are then."""
+    against: str = ""
+    """An agent, by name or path, that plays all seats but one team's in every deal and does not learn: what is trained
+    is an exploiter of it. Empty for self-play."""
     pool_share: float = 0.0
     """The share of deals in which an earlier self has all seats but one team's; 0 is without."""
     pool_pick: Literal["uniform", "recent"] = "uniform"
@@ -124,6 +129,7 @@ class Config:
             untold = [name for name, rules in variants.items() if rules.target is None]
             self._check("deals", not untold, f"a number with rules that have no target, as {' and '.join(untold)}")
         self._check("deals", self.reward == "points" or self.deals is None, "null where reward is win")
+        self._check("pool_share", not (self.pool_share and self.against), "0 beside against")
         self._check("critic", self.critic in ("own", "all"), "own or all")
         self._check("minibatch", self.minibatch <= self.num_games * self.steps, "at most num_games * steps")
 

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from agents import checkpoint
+from agents.agent import load
 from agents.evaluation import write_json
 from agents.family import FamilySorter
 from agents.networks import OpenCritic, PolicyValueNetwork
-from agents.pool import Pool
+from agents.pool import Frozen, Opponents, Pool
 from agents.ppo_config import Config
 from agents.rollout import Rollout
 from agents.suits import SuitSorter
@@ -52,9 +53,11 @@ class Run:
         """All that is learned."""
         return [*self.network.parameters(), *(self.critic.parameters() if self.critic else [])]
 
-    def _make_opponents(self) -> Pool | None:
+    def _make_opponents(self) -> Opponents | None:
         """Who plays with the network in training, or None where it plays itself only."""
         config = self.config
+        if config.against:
+            return Frozen(self.batch, load(config.against), np.random.default_rng(config.seed))
         if not config.pool_share:
             return None
         return Pool(
@@ -64,7 +67,8 @@ class Run:
     @property
     def progress(self) -> float:
         """The share of the run that is done, 0 to 1."""
-        return min(1.0, self.decisions / self.config.total_decisions)
+        spent = self.seconds / (60 * self.config.minutes) if self.config.minutes else 0.0
+        return min(1.0, max(spent, self.decisions / self.config.total_decisions))
 
     def agent(self) -> checkpoint.NetworkAgent:
         """The network as it is now, playing its most probable actions."""
@@ -98,7 +102,7 @@ class Run:
             tensors |= {f"critic.{key}": value for key, value in self.critic.state_dict().items()}
         if self.reference is not None:
             tensors |= {f"reference.{key}": value for key, value in self.reference.state_dict().items()}
-        if isinstance(self.opponents, Pool):
+        if self.opponents is not None:
             tensors |= {f"pool.{key}": value for key, value in self.opponents.tensors().items()}
         tensors["games"] = torch.from_numpy(np.frombuffer(self.batch.states.tobytes(), np.uint8).copy())
         return tensors
@@ -117,7 +121,7 @@ class Run:
             raise ValueError(f"{path} holds games of another version of pitch-env ({made}), which cannot go on here")
         if saved.tensors["games"].numel() != self.batch.states.nbytes:
             raise ValueError(f"{path} was trained with another num_games; it is {saved.header['config']['num_games']}")
-        for name in ("critic", "deals", "reward"):
+        for name in ("critic", "deals", "reward", "against"):
             before = saved.header["config"][name]
             if before != getattr(self.config, name):
                 raise ValueError(f"{path} was trained with another {name}; it is {before}")
@@ -137,7 +141,7 @@ class Run:
         self.generator.set_state(saved.tensors["generator"])
         self.batch.states[:] = np.frombuffer(saved.tensors["games"].numpy().tobytes(), self.batch.states.dtype)
         self.batch.refresh()
-        if isinstance(self.opponents, Pool) and saved.part("pool"):
+        if self.opponents is not None and saved.part("pool"):
             self.opponents.load(saved.part("pool"), self.agent())
         self.decisions, self.seconds = saved.header["decisions"], saved.header["seconds"]
         self.passing = saved.header["passing"]

@@ -58,7 +58,7 @@ def report_games(
 def progress_line(run: Run, measured: dict[str, float], matches: dict[str, list[Match]]) -> str:
     """How the run is going, in one line."""
     rate = measured["decisions_per_second"]
-    left = max(0, int(run.seconds * (run.config.total_decisions / run.decisions - 1)))
+    left = int(run.seconds * (1 / run.progress - 1))
     scores = "  ".join(
         ("" if len(matches) == 1 else f"{variant}: ")
         + "  ".join(f"{match.opponent} {match.mean:+.2f}" for match in played)
