@@ -1,6 +1,7 @@
 """MaskablePPO of sb3-contrib on Pitch-v0: python examples/sb3_maskable_ppo.py [STEPS]
 
-pip install pitch-env[sb3]. The default takes a few minutes; the learner then beats random and greedy players clearly.
+pip install pitch-env[sb3]. The default takes a minute or two; the learner then beats random players clearly, and greedy
+ones by a little.
 """
 
 import sys
