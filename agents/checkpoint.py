@@ -200,9 +200,9 @@ class NetworkAgent:
         """The logarithms of the policy [N, 71], and the values [N] as the learner scales them."""
         rows = self._checked(observation)
         inputs, allowed, order = self.sorter.sort(rows, np.ascontiguousarray(mask, bool))
-        logits, value = self.network(torch.from_numpy(inputs))
-        chosen = log_policy(logits, torch.from_numpy(allowed))
-        return self.sorter.unsort(chosen.numpy(), order), value.numpy()
+        logits, value = self.network(torch.from_numpy(inputs).to(self.network.scale.device))
+        chosen = log_policy(logits.cpu(), torch.from_numpy(allowed))
+        return self.sorter.unsort(chosen.numpy(), order), value.cpu().numpy()
 
     def _checked(self, observation: np.ndarray) -> np.ndarray:
         """The observations as the sorter takes them. Raises ValueError where they are of other rules."""

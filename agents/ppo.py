@@ -10,11 +10,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from agents import checkpoint
 from agents.agent import Agent, load
+from agents.distributed import joined
 from agents.evaluation import Match, duplicate_match, print_table, report, write_json
 from agents.losses import (
     approximate_kl,
@@ -58,12 +60,13 @@ class Decisions:
 def prepare(run: Run, rollout: Rollout) -> Decisions:
     """The learner's own decisions of a rollout, with what they brought."""
     config = run.config
-    advantage = torch.empty_like(rollout.value)
-    reward = rewards(rollout.change.numpy(), run.variants, config.reward == "win")
-    gae(
-        reward, rollout.value.numpy(), rollout.actor.numpy(), rollout.done.numpy(),
-        rollout.bootstrap.numpy(), config.gamma, config.lam, advantage.numpy(),
-    )  # fmt: skip
+    change, value, actor, done, bootstrap = (
+        getattr(rollout, name).cpu().numpy() for name in ("change", "value", "actor", "done", "bootstrap")
+    )
+    ahead = np.empty_like(value)
+    reward = rewards(change, run.variants, config.reward == "win")
+    gae(reward, value, actor, done, bootstrap, config.gamma, config.lam, ahead)
+    advantage = torch.from_numpy(ahead).to(rollout.value.device)
     fade = 1 - (1 - config.entropy_final) * run.progress
     is_bid = rollout.phase.flatten() <= Phase.TRUMP
     decisions = Decisions(
@@ -115,13 +118,17 @@ def update(run: Run, rollout: Rollout) -> dict[str, float]:
     config, decisions = run.config, prepare(run, rollout)
     for group in run.optimizer.param_groups:
         group["lr"] = config.learning_rate * (1 - 0.95 * run.progress)
+    number = run.ranks.least(len(decisions.action))  # every rank takes as many steps
     seen = []
     for _ in range(config.epochs):
-        for rows in torch.randperm(len(decisions.action), generator=run.generator).split(config.minibatch):
+        order = torch.randperm(len(decisions.action), generator=run.generator, device=run.generator.device)
+        for rows in order[:number].split(config.minibatch):
             measured = losses(run, decisions[rows])
-            check_loss(measured["loss"].item(), config)
             run.optimizer.zero_grad()
             measured["loss"].backward()
+            mean_loss = measured["loss"].detach().clone()
+            run.ranks.average([mean_loss, *(each.grad for each in run.parameters() if each.grad is not None)])
+            check_loss(mean_loss.item(), config)
             norm = torch.nn.utils.clip_grad_norm_(run.parameters(), config.max_grad_norm)
             run.optimizer.step()
             seen.append({name: value.item() for name, value in measured.items()} | {"gradient_norm": norm.item()})
@@ -152,12 +159,15 @@ def check_bids(run: Run, pass_rate: float) -> None:
 
 def autocast(config: Config) -> torch.autocast:
     """The context of all that the network computes."""
-    return torch.autocast("cpu", torch.bfloat16, enabled=in_bfloat16(config))
+    return torch.autocast(torch.device(config.device).type, torch.bfloat16, enabled=in_bfloat16(config))
 
 
 def in_bfloat16(config: Config) -> bool:
     """Whether matrix products are computed in bfloat16: as the config says, or where the processor is made for it."""
-    return torch.ops.mkldnn._is_mkldnn_bf16_supported() if config.bfloat16 is None else config.bfloat16
+    if config.bfloat16 is not None:
+        return config.bfloat16
+    gpu = config.device.startswith("cuda")
+    return torch.cuda.is_bf16_supported() if gpu else torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
 def iterate(run: Run, rollout: Rollout, counts: DealCounts) -> dict[str, float]:
@@ -168,15 +178,17 @@ def iterate(run: Run, rollout: Rollout, counts: DealCounts) -> dict[str, float]:
             run.batch, run.sorter, run.network, rollout, run.generator, counts,
             opponents=run.opponents, critic=run.critic, win=run.config.reward == "win",
         )  # fmt: skip
-    measured = update(run, rollout) | {"pass_rate": counts.pass_rate}
+    measured = update(run, rollout)
     if isinstance(run.opponents, Pool):
         run.opponents.after_update(run.agent())
         measured["pool_size"] = len(run.opponents.kept)
-    learned = int(rollout.own.sum())
-    run.decisions += learned
     took = time.perf_counter() - started
-    run.seconds += took
-    return measured | {"decisions_per_second": learned / took}
+    learned, passes, seconds = run.ranks.total(
+        float(rollout.own.sum()), counts.pass_rate, took if run.ranks.first else 0.0
+    )
+    run.decisions += int(learned)
+    run.seconds += seconds
+    return measured | {"pass_rate": passes / run.ranks.world, "decisions_per_second": learned / seconds}
 
 
 def train(config: Config, resume: Path | None = None) -> list[Match]:
@@ -194,22 +206,29 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
         FloatingPointError: the loss has exploded, or all pass always; the state is saved beside the last checkpoint.
         OSError: a checkpoint cannot be written; the last one stays.
     """
+    with joined(config.device) as ranks:
+        if resume is None:
+            config = replace(config, out=str(free_folder(Path(config.out))))
+        run = Run(config, ranks)
+        if resume is not None:
+            run.restore(resume / checkpoint.RESUME if resume.is_dir() else resume)
+        baselines = [load(name) for name in ([config.against] if config.against else ("random", "greedy", "expert"))]
+        if not ranks.first:
+            learn(run, None, baselines)
+            return []
+        return lead(run, baselines)
+
+
+def lead(run: Run, baselines: list[Agent]) -> list[Match]:
+    """What the first rank does: tell, write, learn, and at the end play."""
     from torch.utils.tensorboard import SummaryWriter
 
-    if resume is None:
-        config = replace(config, out=str(free_folder(Path(config.out))))
-    run = Run(config)
-    if resume is not None:
-        run.restore(resume / checkpoint.RESUME if resume.is_dir() else resume)
-    out = Path(config.out)
+    config, out = run.config, Path(run.config.out)
     out.mkdir(parents=True, exist_ok=True)
     checkpoint.remove_leftovers(out)
     number = "bfloat16" if in_bfloat16(config) else "float32"
-    print(
-        f"learning {', '.join(config.variants())} for {config.total_decisions:,} decisions in {number} into {out}",
-        flush=True,
-    )
-    baselines = [load(name) for name in ([config.against] if config.against else ("random", "greedy", "expert"))]
+    names = ", ".join(config.variants())
+    print(f"learning {names} for {config.total_decisions:,} decisions in {number} into {out}", flush=True)
     with SummaryWriter(str(out), purge_step=run.decisions + 1) as board:
         if not learn(run, board, baselines):
             print(f"stopped; go on with --resume {out}", flush=True)
@@ -219,28 +238,40 @@ def train(config: Config, resume: Path | None = None) -> list[Match]:
 
 
 def learn(run: Run, board: Any, baselines: list[Agent]) -> bool:
-    """Go on to the end of the run, with checkpoints and matches on the way; returns whether it came to its end."""
-    config, agent = run.config, run.agent()
+    """Go on to the end of the run, with checkpoints and matches on the way; returns whether it came to its end.
+
+    ``board`` is TensorBoard's writer, None for all ranks but the first.
+    """
+    config = run.config
     rollout, counts = run.rollout(), DealCounts()
     evaluated_at = -config.evaluate_seconds
     with stop_on_signal() as stopped:
-        while run.progress < 1 and not stopped():
+        while run.progress < 1 and not sum(run.ranks.total(stopped())):
             try:
                 measured = iterate(run, rollout, counts)
                 check_bids(run, measured["pass_rate"])
             except FloatingPointError as error:
                 run.save(checkpoint.FAILED)
                 raise FloatingPointError(f"{error}; what led to it is in {config.out}/{checkpoint.FAILED}") from None
-            write_scalars(board, run, measured, counts)
+            if board is not None:
+                write_scalars(board, run, measured, counts)
+            counts.clear()
             if run.seconds - evaluated_at >= config.evaluate_seconds or run.progress == 1:
                 run.save(checkpoint.RESUME)
                 evaluated_at = run.seconds
-                matches = play(run, agent, baselines, config.evaluate_deals)
-                write_matches(board, run, matches)
-                print(progress_line(run, measured, matches), flush=True)
-                report_games(run, agent, baselines, max(2, config.evaluate_deals // 10), board)
+                if board is not None:
+                    evaluate(run, measured, baselines, board)
         run.save(checkpoint.RESUME)
     return run.progress == 1
+
+
+def evaluate(run: Run, measured: dict[str, float], baselines: list[Agent], board: Any) -> None:
+    """Play the baselines, and tell how the run is going."""
+    agent, deals = run.agent(), run.config.evaluate_deals
+    matches = play(run, agent, baselines, deals)
+    write_matches(board, run, matches)
+    print(progress_line(run, measured, matches), flush=True)
+    report_games(run, agent, baselines, max(2, deals // 10), board)
 
 
 def play(run: Run, agent: Agent, opponents: list[Agent], deals: int, seed: int = 0) -> dict[str, list[Match]]:

@@ -1,5 +1,6 @@
 """The options of a PPO run. In a file of its own, so that they can be listed without waiting for torch."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,6 +23,8 @@ class Config:
     out: str = ""
     """The folder for checkpoints, TensorBoard and the report; if empty runs/ and the preset, or runs/family for
     several. If another run is in it already, a number is added."""
+    device: str = "cpu"
+    """Where the network is: cpu, cuda, or one GPU of several as cuda:1. Games are always played on the processor."""
     seed: int = 1
     """Of the deals, the weights and the policy's chance."""
     total_decisions: int = 27_000_000
@@ -29,7 +32,7 @@ class Config:
     minutes: float = 0.0
     """The run ends after so many minutes of training, if total_decisions do not end it before; 0 is without a limit."""
     num_games: int = 1024
-    """Games that are played side by side."""
+    """Games that are played side by side, by each rank where torchrun starts several."""
     steps: int = 32
     """Decisions of each game between updates; num_games * steps is the batch of an update."""
     minibatch: int = 8192
@@ -123,6 +126,9 @@ class Config:
             self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")
         self._check("seed", 0 <= self.seed < 2**63, "from 0 to 2**63 - 1")
         self._check("pool_pick", self.pool_pick in ("uniform", "recent"), "uniform or recent")
+        self._check(
+            "device", re.fullmatch(r"cpu|cuda(:\d+)?", self.device) is not None, "cpu, cuda or cuda:0, cuda:1 ..."
+        )
         self._check("reward", self.reward in ("points", "win"), "points or win")
         self._check("deals", self.deals is None or self.deals >= 1, "at least 1, or null")
         if self.deals is None:

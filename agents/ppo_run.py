@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from agents import checkpoint
 from agents.agent import load
+from agents.distributed import Ranks
 from agents.evaluation import write_json
 from agents.family import FamilySorter
 from agents.networks import OpenCritic, PolicyValueNetwork
@@ -27,24 +28,32 @@ GAMES = hashlib.sha256(str(STATE.descr).encode()).hexdigest()[:16]  # how games 
 
 
 class Run:
-    """A run in memory: games, network, optimiser, chance, counters. The same config makes the same one."""
+    """A run in memory: games, network, optimiser, chance, counters. The same config makes the same one.
 
-    def __init__(self, config: Config) -> None:
+    Of several ranks all have the same network, and games and chance of their own.
+    """
+
+    def __init__(self, config: Config, ranks: Ranks | None = None) -> None:
         self.config = config
+        self.ranks = ranks or Ranks(device=config.device)
         self.variants = tuple(config.variants().values())
         torch.manual_seed(config.seed)
-        self.generator = torch.Generator().manual_seed(config.seed)
-        self.batch = VectorGame(self.variants, config.num_games, seed=config.seed, deals=config.deals, skip_forced=True)
+        seed = self._own_seed(0)
+        self.generator = torch.Generator(self.ranks.device).manual_seed(seed)
+        self.batch = VectorGame(self.variants, config.num_games, seed=seed, deals=config.deals, skip_forced=True)
         self.sorter = SuitSorter(self.variants[0]) if len(self.variants) == 1 else FamilySorter(self.variants)
         high = checkpoint.input_highs(self.variants, config.deals)
         self.network = PolicyValueNetwork(high, config.width, config.depth)
         self.critic = None  # one that sees all hands, beside the network's own value
         if config.critic == "all":
             self.critic = OpenCritic(high, self.batch.players, config.width, config.depth)
+        for network in (self.network, self.critic):
+            if network is not None:
+                network.to(self.ranks.device)
         # A moving average of the network that the policy is held to, or None.
         self.reference = copy.deepcopy(self.network).requires_grad_(False) if config.reference_weight else None
         self.optimizer = torch.optim.Adam(self.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
-        self.opponents = self._make_opponents()
+        self.opponents = self._make_opponents(seed)
         self.decisions = 0
         self.seconds = 0.0
         self.passing = 0  # updates on end in which all passed
@@ -53,11 +62,18 @@ class Run:
         """All that is learned."""
         return [*self.network.parameters(), *(self.critic.parameters() if self.critic else [])]
 
-    def _make_opponents(self) -> Opponents | None:
+    def _own_seed(self, decisions: int) -> int:
+        """The seed of this rank's games when they begin after so many decisions: the config's for the very first."""
+        if self.ranks.first and not decisions:
+            return self.config.seed
+        sequence = np.random.SeedSequence([self.config.seed, self.ranks.rank, decisions])
+        return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+    def _make_opponents(self, seed: int) -> Opponents | None:
         """Who plays with the network in training, or None where it plays itself only."""
         config = self.config
         if config.against:
-            return Frozen(self.batch, load(config.against), np.random.default_rng(config.seed))
+            return Frozen(self.batch, load(config.against), np.random.default_rng(seed))
         if not config.pool_share:
             return None
         return Pool(
@@ -77,34 +93,58 @@ class Run:
     def rollout(self) -> Rollout:
         """Buffers for a roll-out of this run."""
         inputs = self.network.first.in_features
-        return Rollout.like(self.batch, self.config.steps, inputs, open_hands=self.critic is not None)
+        return Rollout.like(self.batch, self.config.steps, inputs, self.critic is not None, self.ranks.device)
 
     def save(self, name: str) -> None:
-        """Write one of the files that checkpoint.py names into the run's folder. Raises OSError."""
+        """Write one of the files that checkpoint.py names into the run's folder, which the first rank does for all.
+
+        Raises:
+            OSError: it cannot be written, or another rank has ended, or the ranks' weights differ.
+        """
+        mine, everyone = {}, []
+        if name != checkpoint.MODEL:
+            self._check_alike()
+            mine = self._own()
+            everyone = self.ranks.gather(mine)
+        if not self.ranks.first:
+            return
         network = {"width": self.config.width, "depth": self.config.depth}
         header = checkpoint.header_for(self.variants, network, asdict(self.config))
         header |= {"decisions": self.decisions, "seconds": round(self.seconds, 1)}
         tensors = {f"network.{key}": value for key, value in self.network.state_dict().items()}
         if name != checkpoint.MODEL:
-            header |= {"games": GAMES, "passing": self.passing}
-            tensors |= self._going_on()
+            header |= {"games": GAMES, "passing": self.passing, "ranks": self.ranks.world}
+            tensors |= self._shared() | mine
+            for rank, own in enumerate(everyone[1:], 1):  # without the snapshots that the first has too
+                news = own.keys() - {key for key in mine if key.startswith("pool.") and "." in key[5:]}
+                tensors |= {f"rank{rank}.{key}": own[key] for key in news}
         path = Path(self.config.out) / name
         checkpoint.write(path, tensors, header)
         if name == checkpoint.MODEL:
             write_json(path.with_suffix(".json"), header)  # the same for people to read
 
-    def _going_on(self) -> dict[str, Tensor]:
-        """The tensors that training needs beside the network."""
-        tensors = {"generator": self.generator.get_state()}
+    def _check_alike(self) -> None:
+        digest = int(checkpoint.weights_hash(self.network.state_dict())[:10], 16)
+        if self.ranks.total(digest) != [digest * self.ranks.world]:
+            raise ConnectionError("the weights of the ranks differ, which they must not; the last checkpoint stays")
+
+    def _shared(self) -> dict[str, Tensor]:
+        """What training needs beside the network and all ranks have alike."""
+        tensors: dict[str, Tensor] = {}
         for index, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
         if self.critic is not None:
             tensors |= {f"critic.{key}": value for key, value in self.critic.state_dict().items()}
         if self.reference is not None:
             tensors |= {f"reference.{key}": value for key, value in self.reference.state_dict().items()}
+        return tensors
+
+    def _own(self) -> dict[str, Tensor]:
+        """What training needs and each rank has for itself: chance, games, who sits at them."""
+        tensors = {"generator": self.generator.get_state()}
+        tensors["games"] = torch.from_numpy(np.frombuffer(self.batch.states.tobytes(), np.uint8).copy())
         if self.opponents is not None:
             tensors |= {f"pool.{key}": value for key, value in self.opponents.tensors().items()}
-        tensors["games"] = torch.from_numpy(np.frombuffer(self.batch.states.tobytes(), np.uint8).copy())
         return tensors
 
     def restore(self, path: Path) -> None:
@@ -138,13 +178,28 @@ class Run:
             index, _, name = key.partition(".")
             state.setdefault(int(index), {})[name] = value
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
-        self.generator.set_state(saved.tensors["generator"])
-        self.batch.states[:] = np.frombuffer(saved.tensors["games"].numpy().tobytes(), self.batch.states.dtype)
-        self.batch.refresh()
-        if self.opponents is not None and saved.part("pool"):
-            self.opponents.load(saved.part("pool"), self.agent())
         self.decisions, self.seconds = saved.header["decisions"], saved.header["seconds"]
         self.passing = saved.header["passing"]
+        self._restore_own(saved)
+
+    def _restore_own(self, saved: checkpoint.Checkpoint) -> None:
+        """Take up this rank's games; one that there was not before begins new ones."""
+        pool = saved.part("pool")
+        if self.ranks.rank < saved.header["ranks"]:
+            mine = saved if self.ranks.first else checkpoint.Checkpoint(saved.part(f"rank{self.ranks.rank}"), {})
+            self.generator.set_state(mine.tensors["generator"])
+            self.batch.states[:] = np.frombuffer(mine.tensors["games"].numpy().tobytes(), self.batch.states.dtype)
+            self.batch.refresh()
+            pool |= mine.part("pool")
+        else:
+            seed = self._own_seed(self.decisions)
+            self.generator.manual_seed(seed)
+            self.batch.reset(seed)
+            if self.opponents is not None:
+                seats = self.opponents.tensors()
+                pool |= {"opponent": seats["opponent"], "team": seats["team"]}
+        if self.opponents is not None and saved.part("pool"):
+            self.opponents.load(pool, self.agent())
 
 
 def read_config(path: Path) -> dict[str, Any]:

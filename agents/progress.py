@@ -25,7 +25,6 @@ def write_scalars(board: Any, run: Run, measured: dict[str, float], counts: Deal
         board.add_scalar(f"bids/{name}", counts.bids[call] / deals, run.decisions)
         if call:
             board.add_scalar(f"made/{name}", counts.made[call] / counts.bids[call], run.decisions)
-    counts.clear()
 
 
 def write_matches(board: Any, run: Run, matches: dict[str, list[Match]]) -> None:

@@ -33,16 +33,19 @@ class Rollout:
     bootstrap: Tensor  # float32 [N, players], the critic's estimate for each seat after the last step
 
     @classmethod
-    def like(cls, batch: VectorGame, steps: int, inputs: int | None = None, open_hands: bool = False) -> "Rollout":
+    def like(
+        cls, batch: VectorGame, steps: int, inputs: int | None = None, open_hands: bool = False, device: str = "cpu"
+    ) -> "Rollout":
         """Buffers for ``steps`` decisions of each game of a batch.
 
         Args:
             batch, steps: as said.
             inputs: D, the width of a network's input, where that is not the width of the batch's observations.
             open_hands: with all hands.
+            device: where the buffers are.
         """
         games, players = batch.num_games, batch.players
-        return cls(
+        rollout = cls(
             observation=torch.zeros(steps, games, inputs or batch.observation_size, dtype=torch.uint8),
             mask=torch.zeros(steps, games, NUM_ACTIONS, dtype=torch.bool),
             action=torch.zeros(steps, games, dtype=torch.int64),
@@ -56,6 +59,7 @@ class Rollout:
             hands=torch.zeros(steps, games, players * NUM_CARDS * open_hands, dtype=torch.uint8),
             bootstrap=torch.zeros(games, players),
         )
+        return cls(**{name: buffer.to(device) for name, buffer in vars(rollout).items()})
 
 
 class DealCounts:
@@ -136,7 +140,9 @@ def collect(
 
     Values are those of the critic, if there is one. With ``win`` what counts is not points but games.
     """
-    rng = np.random.default_rng(int(torch.randint(2**62, (), generator=generator))) if opponents else None
+    rng = None
+    if opponents is not None:
+        rng = np.random.default_rng(int(torch.randint(2**62, (), generator=generator, device=generator.device)))
     for t in range(len(rollout.action)):
         observation, mask, order = sorter.sort(batch.observation, batch.mask)
         rollout.observation[t] = torch.from_numpy(observation)
@@ -152,8 +158,9 @@ def collect(
             rollout.hands[t] = all_hands(batch, batch.actor, order)
             with torch.no_grad():
                 rollout.value[t] = critic(rollout.observation[t], rollout.hands[t])
-        action = rollout.action[t].numpy()
-        counts.add_calls(mask[own], action[own])
+        action = rollout.action[t].cpu().numpy()
+        chose = rollout.own[t].cpu().numpy()
+        counts.add_calls(mask[chose], action[chose])
         action = sorter.actions(action, order)
         if opponents is not None and rng is not None:
             opponents.act(batch, action, rng)
@@ -174,5 +181,7 @@ def expected(
 ) -> Tensor:
     """What the critic, or the network where there is none, expects for one seat of each game: float32 [N]."""
     rows, _, order = sorter.sort(batch.observe(seats), batch.mask)
-    observation = torch.from_numpy(rows)
-    return network(observation)[1] if critic is None else critic(observation, all_hands(batch, seats, order))
+    observation = torch.from_numpy(rows).to(network.scale.device)
+    if critic is None:
+        return network(observation)[1]
+    return critic(observation, all_hands(batch, seats, order).to(observation.device))

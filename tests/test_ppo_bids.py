@@ -34,8 +34,8 @@ def test_the_pass_rate_counts_calls_where_passing_was_a_choice():
 
 def test_a_run_that_passes_always_stops_and_says_so(tmp_path, monkeypatch):
     class Passing(Run):
-        def __init__(self, config: Config) -> None:
-            super().__init__(config)
+        def __init__(self, *arguments) -> None:
+            super().__init__(*arguments)
             pass_always(self)
 
     monkeypatch.setattr(ppo, "Run", Passing)
