@@ -166,7 +166,17 @@ def test_rewards_and_records_have_all_fields():
 
 def test_options_that_pages_name_are_there():
     known = set(re.findall(r"--[a-z-]+", (DOCS / "commands.md").read_text()))
-    others = {"--head", "--address", "--logdir", "--games", "--run", "--strict", "--nproc-per-node", "--nnodes"}
+    others = {
+        "--head",
+        "--address",
+        "--logdir",
+        "--games",
+        "--run",
+        "--strict",
+        "--nproc-per-node",
+        "--nnodes",
+        "--rdzv-endpoint",
+    }
     for page in PAGES:
         named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text()))
         assert named <= known | others, page.name
