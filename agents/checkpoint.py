@@ -20,12 +20,12 @@ from torch import Tensor
 
 from agents.evaluation import versions
 from agents.family import FamilySorter, common_highs, common_parts
-from agents.files import replace_atomically
 from agents.losses import log_policy
 from agents.networks import PolicyValueNetwork
 from agents.suits import SuitSorter
 from pitch_env import Rules
 from pitch_env.actions import NUM_ACTIONS
+from pitch_env.files import replace_atomically
 from pitch_env.observation import RULES_BYTES, Part, highs, layout, part_slices, width
 
 FORMAT = 2  # 1 had no digest

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agents import options as common
-from agents.files import replace_atomically
 from agents.table import Table
+from pitch_env.files import replace_atomically
 
 DESCRIPTION = (
     "Play against agents. The terminal asks when it is your turn; type ? there for a hint and help for all that it "

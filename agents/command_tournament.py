@@ -13,11 +13,11 @@ import numpy as np
 
 from agents import options as common
 from agents.evaluation import write_json
-from agents.files import replace_atomically
 from agents.intervals import around
 from agents.tournament import CHUNK, Outcome, Tables, Tournament
 from agents.tournament_result import print_result, report, result_of
 from agents.tournament_run import BACKENDS, Journal, WorkersLost, play
+from pitch_env.files import replace_atomically
 
 DESCRIPTION = (
     "Every agent meets every other one on the same duplicate deals. What counts is points per deal against each other "

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from agents.agent import Agent
-from agents.files import replace_atomically
 from agents.intervals import interval
 from agents.returns import relative
 from pitch_env import Rules, VectorGame
 from pitch_env.actions import MOON_CALL, PASS, action_text
+from pitch_env.files import replace_atomically
 from pitch_env.kernel import source_hash
 from pitch_env.state import NOBODY
 

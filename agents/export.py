@@ -26,12 +26,12 @@ from agents import exported, model_card
 from agents.checkpoint import FamilyAgent, NetworkAgent, file_of, load_agent, read
 from agents.evaluation import versions
 from agents.exported import FORMAT, METADATA, SUFFIXES
-from agents.files import replace_atomically
 from agents.losses import log_policy
 from agents.networks import PolicyValueNetwork
 from agents.suits import SuitSorter, suit_sums
 from pitch_env import Rules, VectorGame
 from pitch_env.actions import ACTION_TEXT, NUM_ACTIONS
+from pitch_env.files import replace_atomically
 from pitch_env.observation import Part, layout, part_slices, parts
 from pitch_env.state import Phase
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from agents.agent import Agent, load
 from agents.evaluation import fingerprint
-from agents.files import replace_atomically
 from agents.opinions import Opinion, opinion, think
 from pitch_env import DealResult, Game, IllegalAction, Rules
 from pitch_env.actions import action_text, parse_action
+from pitch_env.files import replace_atomically
 from pitch_env.money import Ledger, Payment
 from pitch_env.record import Record, Seat, record_of
 from pitch_env.result import Trick

@@ -12,9 +12,9 @@ from typing import Any
 import joblib
 import numpy as np
 
-from agents.files import replace_atomically
 from agents.intervals import interval
 from agents.tournament import Outcome, Tournament, Unit, margins_of, play_unit
+from pitch_env.files import replace_atomically
 
 FORMAT = 1  # of journals
 JOURNAL = "journal.jsonl"
