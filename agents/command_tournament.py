@@ -18,6 +18,7 @@ from agents.tournament import CHUNK, Outcome, Tables, Tournament
 from agents.tournament_result import print_result, report, result_of
 from agents.tournament_run import BACKENDS, Journal, WorkersLost, play
 from pitch_env.files import replace_atomically
+from pitch_env.record import append
 
 DESCRIPTION = (
     "Every agent meets every other one on the same duplicate deals. What counts is points per deal against each other "
@@ -49,6 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help=f"deals of a piece of work; fewer for slow agents (default: {CHUNK}, or what the agents ask for)",
     )  # fmt: skip
     common.add_json(parser)
+    common.add_record(parser)
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a report with plots there")
     parser.add_argument(
         "--out",
@@ -79,11 +81,12 @@ def run(options: argparse.Namespace) -> None:
         options.agents, rules, seed=options.seed, tables=options.tables, chunk=options.chunk
     )
     journal = None if options.out is None else Journal(options.out, tournament, options.resume)
+    records = common.record_list(options)
     try:
         with progress_bar(tournament) as watch:
             outcomes = play(
                 tournament, options.deals, until=options.until, workers=options.workers or -1, backend=options.backend,
-                journal=journal, watch=watch,
+                journal=journal, watch=watch, record=records is not None,
             )  # fmt: skip
     except (KeyboardInterrupt, WorkersLost):
         if journal is not None:
@@ -92,6 +95,8 @@ def run(options: argparse.Namespace) -> None:
         raise
     result = result_of(tournament, outcomes)
     print_result(result, f"{options.rules}, {result.deals:,} deals, tables {options.tables}, seed {options.seed}")
+    if records is not None:
+        append(options.record, [record for outcome in outcomes for record in outcome.records or ()])
     content = report(result, command_of(options), options.until)
     out = options.out
     for file in {options.json, out and out / "result.json"} - {None}:

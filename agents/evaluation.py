@@ -23,6 +23,8 @@ from pitch_env import Rules, VectorGame
 from pitch_env.actions import MOON_CALL, PASS, action_text
 from pitch_env.files import replace_atomically
 from pitch_env.kernel import source_hash
+from pitch_env.record import Record, Seat
+from pitch_env.recorder import Recorder
 from pitch_env.state import NOBODY
 
 CHUNK = 512  # deals that are played side by side
@@ -57,7 +59,9 @@ class Match:
         return self.low > 0
 
 
-def duplicate_match(rules: Rules, agent: Agent, opponent: Agent, deals: int, seed: int = 0) -> Match:
+def duplicate_match(
+    rules: Rules, agent: Agent, opponent: Agent, deals: int, seed: int = 0, records: list[Record] | None = None
+) -> Match:
     """Play an agent against an opponent.
 
     Args:
@@ -66,6 +70,7 @@ def duplicate_match(rules: Rules, agent: Agent, opponent: Agent, deals: int, see
             seats.
         deals: how many different deals.
         seed: of the deals and of the agents' own chance.
+        records: a list to which the records of all deals are added, if they are wanted.
 
     Raises:
         ValueError: fewer than two deals, for which there is no interval.
@@ -77,7 +82,8 @@ def duplicate_match(rules: Rules, agent: Agent, opponent: Agent, deals: int, see
     for start in range(0, deals, CHUNK):
         stop = min(start + CHUNK, deals)
         seeds = np.random.SeedSequence([seed, start]).generate_state(stop - start, np.uint64)
-        points, last = _play_chunk(rules, agent, opponent, seeds, np.random.default_rng([seed, start, 1]))
+        rng, name = np.random.default_rng([seed, start, 1]), f"{agent.name}-{opponent.name}-{seed}-{start}-"
+        points, last = play_duplicates(rules, agent, opponent, seeds, rng, records=records, name=name)
         samples[start:stop] = points.reshape(-1, rules.teams).mean(1)
         mine = (last["pitcher"] != NOBODY) & (last["pitcher"] % rules.teams == np.arange(len(last)) % rules.teams)
         calls += np.bincount(last["bid"][mine], minlength=MOON_CALL + 1)
@@ -104,23 +110,32 @@ def bid_counts(calls: np.ndarray, made: np.ndarray) -> list[BidCount]:
     ]
 
 
-def _play_chunk(
-    rules: Rules, agent: Agent, opponent: Agent, seeds: np.ndarray, rng: np.random.Generator
+def play_duplicates(
+    rules: Rules, agent: Agent, opponent: Agent, seeds: np.ndarray, rng: np.random.Generator, **recording: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Game i plays deal i // teams with the agent in team i % teams.
+    """Play each deal once for every team: table i is deal i // teams with the agent in team i % teams.
+
+    ``recording`` is for ``play_tables``.
 
     Returns:
-        The agent's relative points [games], and the tables at the end (PUBLIC records [games]).
+        The agent's relative points [tables], and the tables at the end (PUBLIC records [tables]).
     """
     seating = np.tile(1 - np.eye(rules.teams, dtype=np.int64), (len(seeds), 1))
-    last = play_tables(rules, [agent, opponent], seating, np.repeat(seeds, rules.teams), rng)
+    last = play_tables(rules, [agent, opponent], seating, np.repeat(seeds, rules.teams), rng, **recording)
     change = last["change"][:, : rules.teams].astype(float)
-    games = np.arange(len(last))
-    return relative(change, rules)[games, games % rules.teams], last
+    tables = np.arange(len(last))
+    return relative(change, rules)[tables, tables % rules.teams], last
 
 
 def play_tables(
-    rules: Rules, agents: Sequence[Agent], seating: np.ndarray, seeds: np.ndarray, rng: np.random.Generator
+    rules: Rules,
+    agents: Sequence[Agent],
+    seating: np.ndarray,
+    seeds: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    records: list[Record] | None = None,
+    name: str = "",
 ) -> np.ndarray:
     """Play one deal at each of many tables, side by side.
 
@@ -130,11 +145,19 @@ def play_tables(
         seating: int [tables, teams], the number of the agent that has the seats of each team.
         seeds: uint64 [tables], of the deals; the same seed deals the same cards with the same dealer.
         rng: the chance of agents that need some.
+        records: a list to which the records of all deals are added, if they are wanted.
+        name: what the names of the records' games begin with.
 
     Returns:
         The tables at the end of the deal, PUBLIC records [tables].
     """
     batch = VectorGame(rules, len(seeds), seeds, deals=1)
+    recorder = None
+    if records is not None:
+        seats = [Seat(agent.name, fingerprint(agent)) for agent in agents]
+        recorder = Recorder(
+            batch, lambda table: [seats[seating[table, seat % rules.teams]] for seat in range(rules.players)], name=name
+        )
     tables = np.arange(len(batch))
     last = batch.last.copy()
     playing = np.ones(len(batch), bool)
@@ -146,19 +169,25 @@ def play_tables(
             rows = np.flatnonzero(playing & (acting == number))
             if len(rows):
                 actions[rows] = agent.act(batch.observation[rows], batch.mask[rows], rng)
-        batch.step(actions)
+        if recorder is None or records is None:
+            batch.step(actions)
+        else:
+            records += recorder.step(actions)
+            recorder.stop(np.flatnonzero(batch.done))
         over = playing & batch.done
         last[over] = batch.last[over]
         playing &= ~over
     return last
 
 
-def round_robin(rules: Rules, agents: list[Agent], deals: int, seed: int = 0) -> Iterator[Match]:
-    """Every agent against every other one, in both roles, on the same deals."""
+def round_robin(
+    rules: Rules, agents: list[Agent], deals: int, seed: int = 0, records: list[Record] | None = None
+) -> Iterator[Match]:
+    """Every agent against every other one, in both roles, on the same deals; see ``duplicate_match``."""
     for agent in agents:
         for opponent in agents:
             if agent is not opponent:
-                yield duplicate_match(rules, agent, opponent, deals, seed)
+                yield duplicate_match(rules, agent, opponent, deals, seed, records)
 
 
 def report(rules: Rules, matches: list[Match], seed: int, agents: list[Agent]) -> dict[str, Any]:

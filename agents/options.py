@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from pitch_env import Rules
+from pitch_env.record import Record, append
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +51,19 @@ def names(text: str) -> list[str]:
     if not all(found):
         raise argparse.ArgumentTypeError(f"{text!r} is not names with commas between them, such as 'expert,greedy'")
     return found
+
+
+def add_record(parser: argparse.ArgumentParser) -> None:
+    """``--record FILE``: see ``record_list``."""
+    parser.add_argument("--record", type=Path, metavar="FILE", help="add a record of each deal to this file")
+
+
+def record_list(options: argparse.Namespace) -> list[Record] | None:
+    """The list that records are collected in, or None if none are wanted. Raises OSError for a file that cannot be."""
+    if options.record is None:
+        return None
+    append(options.record, [])  # a file that cannot be written is refused now
+    return []
 
 
 def mapping(text: str) -> dict[str, Any]:

@@ -33,6 +33,8 @@ from agents.ppo_run import Run, free_folder
 from agents.progress import progress_line, report_games, stop_on_signal, write_matches, write_scalars
 from agents.returns import gae, rewards
 from agents.rollout import DealCounts, Rollout, collect
+from pitch_env.record import Record
+from pitch_env.record import write as write_records
 from pitch_env.state import Phase
 
 __all__ = ["Config", "Run", "train"]
@@ -274,11 +276,13 @@ def evaluate(run: Run, measured: dict[str, float], baselines: list[Agent], board
     report_games(run, agent, baselines, max(2, deals // 10), board)
 
 
-def play(run: Run, agent: Agent, opponents: list[Agent], deals: int, seed: int = 0) -> dict[str, list[Match]]:
-    """Duplicate matches against each opponent, by the name of the variant."""
+def play(
+    run: Run, agent: Agent, opponents: list[Agent], deals: int, seed: int = 0, records: list[Record] | None = None
+) -> dict[str, list[Match]]:
+    """Duplicate matches against each opponent, by the name of the variant; see ``duplicate_match``."""
     variants = run.config.variants()
     return {
-        name: [duplicate_match(rules, agent, each, deals, seed) for each in opponents]
+        name: [duplicate_match(rules, agent, each, deals, seed, records) for each in opponents]
         for name, rules in variants.items()
     }
 
@@ -286,7 +290,10 @@ def play(run: Run, agent: Agent, opponents: list[Agent], deals: int, seed: int =
 def final_match(run: Run, baselines: list[Agent]) -> list[Match]:
     """The duplicate matches at the end, printed and written to ``evaluation.json``."""
     config, agent = run.config, checkpoint.load_agent(Path(run.config.out))
-    matches = play(run, agent, baselines, config.final_deals, config.seed)
+    records: list[Record] | None = [] if config.record else None
+    matches = play(run, agent, baselines, config.final_deals, config.seed, records)
+    if records is not None:
+        write_records(Path(config.out) / "records.jsonl", records)
     won = report_games(run, agent, baselines, max(2, config.final_deals // 10))
     spent: dict[str, Any] = {"decisions": run.decisions, "seconds": round(run.seconds, 1)}
     reports = {}

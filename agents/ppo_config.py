@@ -93,6 +93,8 @@ class Config:
     """Deals of each of these matches."""
     final_deals: int = 2000
     """Deals of each match at the end."""
+    record: bool = False
+    """Keep the deals of the matches at the end as game records, in records.jsonl."""
 
     def __post_init__(self) -> None:
         variants = self.variants()

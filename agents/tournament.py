@@ -39,6 +39,7 @@ from agents.baselines import BASELINES
 from agents.evaluation import fingerprint, play_tables
 from pitch_env import Rules
 from pitch_env.actions import MOON_CALL
+from pitch_env.record import Record
 from pitch_env.state import NOBODY
 
 Tables = Literal["swap", "all", "mixed"]
@@ -193,6 +194,7 @@ class Outcome:
     made: np.ndarray  # int64 [G, 12], those in which it was made
     taken: np.ndarray  # int64 [G, 8], by ``Item``: how often the player's teams got it
     awarded: np.ndarray  # int64 [G, 8], how often it was given to anybody at the player's tables
+    records: list[Record] | None = None  # of all its deals, if they are wanted
 
     def counts(self) -> dict[str, np.ndarray]:
         """What is counted, by name."""
@@ -202,13 +204,18 @@ class Outcome:
         """As plain lists, from which ``from_json`` makes the same again, to the bit."""
         counts = {name: counts.tolist() for name, counts in self.counts().items()}
         margins = [[None if np.isnan(margin) else margin for margin in pair] for pair in self.margins.tolist()]
-        return {"unit": list(self.unit), "margins": margins} | counts
+        content = {"unit": list(self.unit), "margins": margins} | counts
+        if self.records is not None:
+            content["records"] = [record.to_json() for record in self.records]
+        return content
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "Outcome":
         """The inverse of ``to_json``. Raises KeyError, TypeError or ValueError for what it never writes."""
         margins = np.array(content["margins"], np.float64)
-        return cls(Unit(*content["unit"]), margins, **{name: np.array(content[name], np.int64) for name in _COUNTS})
+        counts = {name: np.array(content[name], np.int64) for name in _COUNTS}
+        records = [Record.from_json(line) for line in content["records"]] if "records" in content else None
+        return cls(Unit(*content["unit"]), margins, **counts, records=records)
 
 
 _COUNTS = ("tables", "dealt", "calls", "made", "taken", "awarded")
@@ -227,8 +234,11 @@ def _load(players: tuple[Player, ...]) -> list[Agent]:
     return agents
 
 
-def play_unit(tournament: Tournament, unit: Unit) -> Outcome:
-    """Play a unit. The same one has the same outcome wherever it is played, for all its chance is seeded by it."""
+def play_unit(tournament: Tournament, unit: Unit, record: bool = False) -> Outcome:
+    """Play a unit, with records of its deals if they are wanted.
+
+    The same one has the same outcome wherever it is played, for all its chance is seeded by it.
+    """
     agents = _load(tournament.players)
     group = [agents[player] for player in tournament.groups[unit.group]]
     seating = seatings(tournament, unit)
@@ -237,10 +247,12 @@ def play_unit(tournament: Tournament, unit: Unit) -> Outcome:
     seeds = np.random.SeedSequence([tournament.seed, unit.start]).generate_state(deals, np.uint64)
     rng = np.random.default_rng([tournament.seed, unit.start, 1, unit.group])
     flat = np.ascontiguousarray(seating.reshape(-1, teams))
+    records: list[Record] | None = [] if record else None
+    name = f"{tournament.seed}-{unit.group}-{unit.start}-"
     with _one_torch_thread():
-        last = play_tables(tournament.rules, group, flat, np.repeat(seeds, tables), rng)
+        last = play_tables(tournament.rules, group, flat, np.repeat(seeds, tables), rng, records=records, name=name)
     own = flat[:, :, None] == np.arange(len(group))  # bool [all tables, teams, G]
-    return Outcome(unit, deal_margins(last["change"][:, :teams], own, deals), **_counts(last, own))
+    return Outcome(unit, deal_margins(last["change"][:, :teams], own, deals), **_counts(last, own), records=records)
 
 
 @contextlib.contextmanager

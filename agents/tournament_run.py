@@ -1,6 +1,7 @@
 """Running a tournament: work shared out over processes or a cluster, kept in a journal, until it is clear enough."""
 
 import contextlib
+import functools
 import json
 import math
 import os
@@ -113,7 +114,7 @@ class WorkersLost(OSError):
 
 
 def run_units(
-    tournament: Tournament, units: Iterable[Unit], workers: int = -1, backend: str = "loky"
+    tournament: Tournament, units: Iterable[Unit], workers: int = -1, backend: str = "loky", record: bool = False
 ) -> Iterator[Outcome]:
     """Play units, in any order.
 
@@ -124,6 +125,7 @@ def run_units(
             in this process.
         backend: ``loky``, this machine; or ``ray``, the cluster that Ray is connected to (``RAY_ADDRESS``), else this
             machine. There, agents that are files must lie at the same path on every machine.
+        record: whether outcomes have the records of their deals.
 
     Raises:
         WorkersLost: three workers died one after the other, killed or out of memory. The work of one that dies is
@@ -131,11 +133,12 @@ def run_units(
         ValueError: a backend that is not there.
     """
     left = dict.fromkeys(units)
+    work = functools.partial(play_unit, tournament, record=record)
     losses = 0
     with _backend(backend) as (keywords, lost):
         while left:
             try:
-                for outcome in _parallel(tournament, list(left), workers, keywords):
+                for outcome in _parallel(work, list(left), workers, keywords):
                     del left[outcome.unit]
                     losses = 0
                     yield outcome
@@ -148,9 +151,11 @@ def run_units(
                     ) from error
 
 
-def _parallel(tournament: Tournament, units: list[Unit], workers: int, keywords: dict[str, Any]) -> Iterator[Outcome]:
+def _parallel(
+    play_one: Callable[[Unit], Outcome], units: list[Unit], workers: int, keywords: dict[str, Any]
+) -> Iterator[Outcome]:
     """Play units with joblib, and give each outcome as soon as the backend does."""
-    work = [joblib.delayed(play_unit)(tournament, unit) for unit in units]
+    work = [joblib.delayed(play_one)(unit) for unit in units]
     if keywords["return_as"] != "list":
         yield from joblib.Parallel(n_jobs=workers, **keywords)(work)
         return
@@ -206,6 +211,7 @@ def play(
     backend: str = "loky",
     journal: Journal | None = None,
     watch: Callable[[list[Outcome], int, bool], None] | None = None,
+    record: bool = False,
 ) -> list[Outcome]:
     """Play a tournament.
 
@@ -222,22 +228,31 @@ def play(
         journal: keeps what is finished, and knows what need not be played again.
         watch: ``watch(outcomes, units, begins)`` is told all that is finished of a round of so many units when it
             begins, and then what comes new.
+        record: whether outcomes have the records of their deals.
 
     Returns:
         The outcomes, in order.
+
+    Raises:
+        ValueError: numbers that are out of range; records are wanted, and the journal has none of what is finished.
+        WorkersLost: see ``run_units``.
     """
     if deals < 2:
         raise ValueError(f"deals={deals} is not allowed; an interval takes at least 2")
     if until is not None and not until > 0:
         raise ValueError(f"until={until} is not allowed; it is a number of points per deal above zero")
     done = {} if journal is None else dict(journal.outcomes)
+    if record and any(outcome.records is None for outcome in done.values()):
+        raise ValueError(
+            "the journal has no records of the deals that are finished; go on without records, or begin anew"
+        )
     goal = deals if until is None else min(deals, _whole_chunks(tournament, FIRST_LOOK))
     while True:
         units = tournament.units(goal)
         missing = [unit for unit in units if unit not in done]
         if watch is not None:
             watch([done[unit] for unit in units if unit in done], len(units), True)
-        for outcome in run_units(tournament, missing, workers, backend):
+        for outcome in run_units(tournament, missing, workers, backend, record):
             done[outcome.unit] = outcome
             if journal is not None:
                 journal.add(outcome)

@@ -3,13 +3,14 @@
 import json
 import math
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from agents import cli, load
-from agents.evaluation import _play_chunk, duplicate_match
-from pitch_env import Game, Rules
+from agents.evaluation import duplicate_match, play_duplicates
+from pitch_env import Game, Rules, record
 
 
 class First:
@@ -38,7 +39,9 @@ def test_random_against_random_is_zero_within_its_interval(name):
 @pytest.mark.parametrize("name", Rules.presets())
 def test_a_play_is_the_game_that_its_seed_deals_with_the_agent_in_each_team(name):
     rules = Rules.preset(name)
-    points, last = _play_chunk(rules, load("random"), First(), np.array([5, 6], np.uint64), np.random.default_rng(0))
+    points, last = play_duplicates(
+        rules, load("random"), First(), np.array([5, 6], np.uint64), np.random.default_rng(0)
+    )
     assert len(points) == 2 * rules.teams
     for index, table in enumerate(last):
         game = Game(rules, seed=5 + index // rules.teams, deals=1)
@@ -119,3 +122,30 @@ def test_a_wrong_command_is_refused_with_one_line_that_says_why(arguments, statu
         sys.exit(cli.main(arguments))
     assert stop.value.code == status
     assert says in capsys.readouterr().err
+
+
+def test_the_deals_of_a_match_are_recorded(tmp_path, capsys):
+    file = tmp_path / "deals.jsonl"
+    arguments = ["evaluate", "greedy", "expert", "--rules", "auction_pairs", "--deals", "20", "--record", str(file)]
+    assert cli.main(arguments) == 0
+    found = list(record.read(file))  # which replays each
+    assert len(found) == 80  # two roles, two teams
+    assert len({each.game for each in found}) == 80
+    seated = [tuple(seat.agent for seat in each.seats) for each in found]
+    assert Counter(seated) == {("greedy", "expert") * 2: 40, ("expert", "greedy") * 2: 40}
+    match = duplicate_match(Rules.preset("auction_pairs"), load("greedy"), load("expert"), 20, 1)
+    points = []
+    for each in found[:40]:  # of the first role
+        own = [seat.agent for seat in each.seats].index("greedy")
+        change = each.result.score_change
+        points.append(change[own] - change[1 - own])
+    assert sum(points) / len(points) == pytest.approx(match.mean)
+
+
+def test_a_file_of_records_that_cannot_be_written_is_refused_before_the_play(tmp_path, capsys):
+    (tmp_path / "cut.jsonl").write_text("{")
+    for file, says in (("cut.jsonl", "in the middle of a line"), ("no/such/folder.jsonl", "No such file")):
+        assert cli.main(["evaluate", "random", "random", "--deals", "2", "--record", str(tmp_path / file)]) == 1
+        out, err = capsys.readouterr()
+        assert says in err
+        assert not out

@@ -212,6 +212,24 @@ def test_a_pairing_that_seems_even_so_far_does_not_count_as_clear():
     assert len(margins_of(field, play(field, 1500, until=0.1, workers=1))[0, 1]) == 1500
 
 
+def test_records_of_all_deals_are_kept_in_the_journal_too(tmp_path):
+    field = Tournament.between(["greedy", "random"], TWO, chunk=10)
+    outcomes = play(field, 20, workers=2, journal=Journal(tmp_path, field), record=True)
+    assert [len(outcome.records) for outcome in outcomes] == [20, 20]  # two tables a deal
+    names = {record.game for outcome in outcomes for record in outcome.records}
+    assert len(names) == 40
+    resumed = Journal(tmp_path, field, resume=True)
+    assert as_json(play(field, 20, workers=1, journal=resumed, record=True)) == as_json(outcomes)
+
+
+def test_records_cannot_be_had_of_deals_that_were_played_without(tmp_path):
+    field = Tournament.between(["greedy", "random"], TWO, chunk=10)
+    journal = Journal(tmp_path, field)
+    play(field, 10, workers=1, journal=journal)
+    with pytest.raises(ValueError, match="no records of the deals that are finished"):
+        play(field, 20, workers=1, journal=journal, record=True)
+
+
 def test_a_journal_that_was_cut_off_goes_on_where_it_was(played, tmp_path):
     play(FIELD, DEALS, workers=1, journal=Journal(tmp_path, FIELD))
     file = tmp_path / "journal.jsonl"
