@@ -1,6 +1,7 @@
 """Who imports whom: the order of the files in design is the order of imports, and is held to here."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -109,6 +110,7 @@ def test_the_environment_never_imports_agents_or_torch(file: Path) -> None:
         assert third_parties(file) <= {"numba", "numpy"}
 
 
+@functools.cache
 def learners() -> set[str]:
     """The modules of agents that have a ``train``."""
     found: set[str] = set()

@@ -77,7 +77,7 @@ def learn(node, value):
         node[HIGH] = min(node[HIGH], value)
 
 
-@kernel(inline=False)
+@kernel(inline=False, allocates=True)
 def search(rules, stack, memory, nodes, team, goal_is_game):
     """The exact value of ``stack[0]`` by alpha-beta; ``memory`` is the stack as bytes.
 
