@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import bench_solver
+import bench_training
 
 REPEATS = 5
 
@@ -171,20 +172,24 @@ def first_use(cache: str) -> float:
         return cold if cache == "empty" else statistics.median(seconds() for _ in range(REPEATS))
 
 
-MEASURES: dict[str, Callable[[str], float]] = {
-    f.__name__: f
-    for f in (
-        random_rollout,
-        stepped_batch,
-        game_loop,
-        pitch_aec,
-        holdem_aec,
-        determinize,
-        memory,
-        open_spiel,
-        first_use,
-    )
-} | bench_solver.MEASURES
+MEASURES: dict[str, Callable[[str], float]] = (
+    {
+        f.__name__: f
+        for f in (
+            random_rollout,
+            stepped_batch,
+            game_loop,
+            pitch_aec,
+            holdem_aec,
+            determinize,
+            memory,
+            open_spiel,
+            first_use,
+        )
+    }
+    | bench_solver.MEASURES
+    | bench_training.MEASURES
+)
 
 
 def measure(name: str, argument: str, cores: int) -> float | None:
@@ -204,6 +209,10 @@ def figure(value: float | None, unit: str = "/s") -> str:
     if unit != "/s":
         return f"{value:,.2f} {unit}" if unit == "s" else f"{value:,.0f} {unit}"
     return f"{value / 1e6:,.2f} M/s" if value >= 1e6 else f"{value / 1e3:,.0f} k/s"
+
+
+def share(value: float | None) -> str:
+    return "not installed" if value is None else f"{value:.2f}"
 
 
 def rows() -> list[tuple[str, ...]]:
@@ -232,6 +241,9 @@ def rows() -> list[tuple[str, ...]]:
     table.append(("first use, empty cache", figure(measure("first_use", "empty", 1), "s"), "", "25 s", ""))
     table.append(("first use, full cache", figure(measure("first_use", "full", 1), "s"), "", "1.5 s", ""))
     table += bench_solver.rows(measure, figure)
+    row("training with the default config, two cores", "training", 2, None, None)
+    ratios = [measure("training_ratio", preset, 2) for preset in ("auction", "oklahoma")]
+    table.append(("its share of what the network alone would allow", *map(share, ratios), "", ""))
     for name, value in spiel.items():
         table.append((f"OpenSpiel {name}: `legal_actions`, `apply_action`", figure(value), "", "", ""))
     table.append(("PettingZoo Texas hold'em: AEC loop", figure(holdem), "", "", ""))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as training sets it
 
-SECONDS = 8.0  # that each measure takes
+SECONDS = 5.0  # that each measure takes
 
 
 def seconds_each(run: Callable[[], object]) -> float:
