@@ -32,6 +32,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 _cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 NUM_THREADS = int(os.environ.get("PITCH_THREADS", _cores))
 
+HEAD_START = 300  # steps of games that the calling thread does while the others wake up
+
 config: Any = numba.config  # filled in at run time, so type checkers cannot know it
 
 _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([^\n]*))", re.MULTILINE)
@@ -212,7 +214,8 @@ def in_parallel(door: Callable, count: int, *arguments: Any, weight: float = 1) 
     of less than about a thousand games, ``weight`` steps each, is not worth waking them.
     """
     parts = max(1, min(NUM_THREADS, int(count * weight) // 512, count))
-    bounds = [count * part // parts for part in range(parts + 1)]
+    head = min(int(HEAD_START / weight), count // parts // 2)
+    bounds = [0, *(head + (count - head) * part // parts for part in range(1, parts + 1))]
     outbox: queue.SimpleQueue = queue.SimpleQueue()
     for part in itertools.pairwise(bounds[1:]):
         _inbox(os.getpid()).put((door, (*part, *arguments), outbox))

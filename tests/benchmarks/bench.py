@@ -208,7 +208,9 @@ def figure(value: float | None, unit: str = "/s") -> str:
         return "not installed"
     if unit != "/s":
         return f"{value:,.2f} {unit}" if unit == "s" else f"{value:,.0f} {unit}"
-    return f"{value / 1e6:,.2f} M/s" if value >= 1e6 else f"{value / 1e3:,.0f} k/s"
+    if value >= 1e6:
+        return f"{value / 1e6:,.2f} M/s"
+    return f"{value / 1e3:,.0f} k/s" if value >= 1e4 else f"{value:,.0f} /s"
 
 
 def share(value: float | None) -> str:
