@@ -2,10 +2,7 @@
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from agents import options as common
 from agents.agent import Agent, load_all
@@ -25,12 +22,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agents", nargs="+", help="names of baselines, checkpoints, or folders of training runs")
     common.add_rules(parser)
     parser.set_defaults(rules=None)
-    parser.add_argument(
-        "--rules-file",
-        type=Path,
-        metavar="FILE",
-        help="the rules in YAML: fields, with a preset for the others; or the config of a training run",
-    )
     parser.add_argument("--dealer", type=common.at_least(0), help="the seat that deals (default: drawn)")
     parser.add_argument(
         "--deterministic", action="store_true", help="measure what agents do in matches, not their probabilities"
@@ -66,16 +57,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def rules_of(options: argparse.Namespace, agents: list[Agent]) -> Rules:
-    """The rules of a file, or of the options, or those that the agents were trained for. Raises ValueError, OSError."""
-    if options.rules_file is not None:
-        if options.rules or options.rule_options:
-            raise ValueError("--rules-file and --rules or --rule-options are not allowed together")
-        return read_rules(options.rules_file)
+    """The rules of the options, or those that the agents were trained for. Raises ValueError, OSError."""
     if options.rules or options.rule_options:
-        return Rules.preset(options.rules or "auction", **options.rule_options)
+        options.rules = options.rules or "auction"
+        return common.chosen_rules(options)
     trained = [rules for agent in agents if (rules := _trained_for(agent)) is not None]
     if not trained:
-        raise ValueError("there are no rules; name some with --rules, --rule-options or --rules-file")
+        raise ValueError("there are no rules; name some with --rules or --rule-options")
     return trained[0]
 
 
@@ -84,19 +72,6 @@ def _trained_for(agent: Agent) -> Rules | None:
     exported = getattr(agent, "metadata", {}).get("rules")
     rules = getattr(agent, "rules", None) if exported is None else Rules.from_dict(exported)
     return rules if isinstance(rules, Rules) else None
-
-
-def read_rules(path: Path) -> Rules:
-    """Rules from a YAML file. Raises ValueError that names the file, OSError."""
-    try:
-        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if isinstance(fields, dict) and "rules" in fields:  # the config of a training run
-            return Rules.preset(fields["rules"], **(fields.get("rule_options") or {}))
-        return Rules.from_dict(fields)
-    except (yaml.YAMLError, UnicodeDecodeError, TypeError) as error:
-        raise ValueError(f"{path} holds no rules in YAML: {' '.join(str(error).split())}") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 def print_table(found: dict[str, NashConv], rules: Rules) -> None:

@@ -13,7 +13,14 @@ from pitch_env.record import Record, append
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
     """What is played: ``chosen_rules`` reads it."""
-    parser.add_argument("--rules", default="auction", choices=Rules.presets(), help="the preset (default: auction)")
+    parser.add_argument(
+        "--rules",
+        type=rules_name,
+        default="auction",
+        metavar="RULES",
+        help=f"a preset, {', '.join(Rules.presets())}, or a file of rules in YAML: fields, or the config of a training "
+        "run (default: auction)",
+    )
     add_rule_options(parser)
 
 
@@ -22,9 +29,32 @@ def add_rule_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rule-options", type=mapping, default={}, help="fields of it that differ: '{players: 6}'")
 
 
+def rules_name(text: str) -> str:
+    """The type of ``--rules``."""
+    if text not in Rules.presets() and Path(text).suffix not in (".yaml", ".yml"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no preset ({', '.join(Rules.presets())}) and no .yaml file")
+    return text
+
+
 def chosen_rules(options: argparse.Namespace) -> Rules:
-    """The rules of ``add_rules``. Raises ValueError for fields that do not exist or do not fit."""
-    return Rules.preset(options.rules, **options.rule_options)
+    """The rules of ``add_rules``. Raises ValueError for fields that do not exist or do not fit, OSError."""
+    if options.rules in Rules.presets():
+        return Rules.preset(options.rules, **options.rule_options)
+    rules = read_rules(Path(options.rules))
+    return Rules.from_dict(rules.to_dict() | options.rule_options) if options.rule_options else rules
+
+
+def read_rules(path: Path) -> Rules:
+    """Rules from a YAML file. Raises ValueError that names the file, OSError."""
+    try:
+        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if isinstance(fields, dict) and "rules" in fields:  # the config of a training run
+            return Rules.preset(fields["rules"], **(fields.get("rule_options") or {}))
+        return Rules.from_dict(fields)
+    except (yaml.YAMLError, UnicodeDecodeError, TypeError) as error:
+        raise ValueError(f"{path} holds no rules in YAML: {' '.join(str(error).split())}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def add_seed(parser: argparse.ArgumentParser, default: int | None = 1) -> None:

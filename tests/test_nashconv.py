@@ -249,7 +249,7 @@ def test_the_command_measures_checkpoints_by_their_own_rules(tmp_path, capsys):
 def test_the_command_reads_rules(text, tmp_path, capsys):
     (tmp_path / "tiny.yaml").write_text(text)
     out = str(tmp_path / "out.json")
-    assert cli.main(["nashconv", "greedy", "--rules-file", str(tmp_path / "tiny.yaml"), "--json", out]) == 0
+    assert cli.main(["nashconv", "greedy", "--rules", str(tmp_path / "tiny.yaml"), "--json", out]) == 0
     assert json.loads((tmp_path / "out.json").read_text())["rules"] == SHORT.to_dict()
 
 
@@ -259,7 +259,7 @@ def test_the_command_reads_rules(text, tmp_path, capsys):
 )
 def test_the_command_refuses_what_is_no_rules(text, says, tmp_path, capsys):
     (tmp_path / "tiny.yaml").write_text(text)
-    assert cli.main(["nashconv", "greedy", "--rules-file", str(tmp_path / "tiny.yaml")]) == 1
+    assert cli.main(["nashconv", "greedy", "--rules", str(tmp_path / "tiny.yaml")]) == 1
     error = capsys.readouterr().err
     assert says in error
     assert error.count("\n") == 1
@@ -267,4 +267,4 @@ def test_the_command_refuses_what_is_no_rules(text, says, tmp_path, capsys):
 
 def test_the_command_needs_rules(capsys):
     assert cli.main(["nashconv", "greedy"]) == 1
-    assert "--rules-file" in capsys.readouterr().err
+    assert "--rules" in capsys.readouterr().err

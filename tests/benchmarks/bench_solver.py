@@ -68,16 +68,20 @@ def _deals_a_second(trick: int) -> Callable[[str], float]:
     return measure
 
 
-def _positions_a_second(name: str) -> float:
-    seconds, number = times(name, 0)
-    return number / sum(seconds)
+def _positions_a_second(trick: int) -> Callable[[str], float]:
+    def measure(name: str) -> float:
+        seconds, number = times(name, trick)
+        return number / sum(seconds)
+
+    return measure
 
 
 # For bench.py: by name, what measures one figure for a preset.
 MEASURES: dict[str, Callable[[str], float]] = {
     "solver_first_lead": _deals_a_second(0),
     "solver_trick_3": _deals_a_second(2),
-    "solver_positions": _positions_a_second,
+    "positions_first_lead": _positions_a_second(0),
+    "positions_trick_3": _positions_a_second(2),
 }
 
 
@@ -86,7 +90,8 @@ def rows(measure: Callable[[str, str, int], float | None], figure: Callable[[flo
     what = {
         "solver_first_lead": "deals solved from the first lead, one core",
         "solver_trick_3": "deals solved from trick 3",
-        "solver_positions": "positions that the solver searches",
+        "positions_first_lead": "positions that the solver searches, from the first lead",
+        "positions_trick_3": "positions that the solver searches, from trick 3",
     }
     return [
         (text, *(figure(measure(name, preset, 1)) for preset in ("auction", "oklahoma")), "", "")
