@@ -142,7 +142,7 @@ def test_stopping_when_the_interval_is_narrow_leaves_the_interval_right(monkeypa
     """With deals that are simply drawn, from skewed distributions, whose luck in widths is luck in means too."""
     rng = np.random.default_rng(0)
 
-    def drawn(tournament, units, workers, backend):
+    def drawn(tournament, units, workers, backend, record):
         for unit in units:
             margins = rng.gamma(2, size=(1, unit.stop - unit.start)) - 2
             yield Outcome(unit, margins, *[np.zeros(2, np.int64)] * 6)
@@ -306,8 +306,8 @@ def test_when_a_worker_is_killed_its_work_is_done_by_another(played):
 
 
 def test_workers_may_die_often_as_long_as_something_is_finished_in_between(played, monkeypatch):
-    def one_and_no_more(tournament, units, workers, keywords):
-        yield play_unit(tournament, units[0])
+    def one_and_no_more(play_one, units, workers, keywords):
+        yield play_one(units[0])
         if len(units) > 1:
             raise BrokenProcessPool
 
