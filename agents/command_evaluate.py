@@ -16,7 +16,7 @@ EXAMPLE = "evaluate random greedy expert --rules oklahoma --rule-options '{playe
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agents", nargs="+", help="names of baselines, checkpoints, or folders of training runs")
+    common.add_agents(parser)
     common.add_rules(parser)
     common.add_deals(parser, 5000, "deals of each match")
     common.add_seed(parser)

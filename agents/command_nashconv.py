@@ -19,7 +19,7 @@ EXAMPLE = "nashconv random greedy --rule-options '{players: 2, ranks: TJA, suits
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agents", nargs="+", help="names of baselines, checkpoints, or folders of training runs")
+    common.add_agents(parser)
     common.add_rules(parser)
     parser.set_defaults(rules=None)
     parser.add_argument("--dealer", type=common.at_least(0), help="the seat that deals (default: drawn)")

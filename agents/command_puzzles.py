@@ -18,7 +18,7 @@ EXAMPLE = "puzzles greedy expert"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agents", nargs="+", help="names of baselines, checkpoints, or folders of training runs")
+    common.add_agents(parser)
     parser.add_argument(
         "--puzzles", type=Path, default=PUZZLES, metavar="DIR", help="folder of puzzle files (default: tests/puzzles)"
     )

@@ -28,7 +28,7 @@ EXAMPLE = "tournament greedy expert checkpoints/auction --rules auction --deals 
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agents", nargs="+", help="names of baselines, checkpoints, or folders of training runs")
+    common.add_agents(parser)
     common.add_rules(parser)
     common.add_deals(parser, 5000, "deals of each pairing; with --until at most")
     common.add_seed(parser)

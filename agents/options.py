@@ -11,6 +11,11 @@ from pitch_env import Rules
 from pitch_env.record import Record, append
 
 
+def add_agents(parser: argparse.ArgumentParser) -> None:
+    """One agent or more, for ``load_all``."""
+    parser.add_argument("agents", nargs="+", help="names of baselines, checkpoints, or folders of training runs")
+
+
 def add_rules(parser: argparse.ArgumentParser) -> None:
     """What is played: ``chosen_rules`` reads it."""
     parser.add_argument(

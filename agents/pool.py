@@ -5,6 +5,7 @@ that team, and learns from its own decisions only. In all other games the learne
 """
 
 import copy
+from abc import ABC, abstractmethod
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from pitch_env import VectorGame
 from pitch_env.state import NOBODY
 
 
-class Opponents:
+class Opponents(ABC):
     """Who has the seats that the learner has not, at the tables of a batch.
 
     Attributes:
@@ -44,9 +45,9 @@ class Opponents:
             if len(rows):
                 actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng)
 
+    @abstractmethod
     def seat(self, games: np.ndarray, rng: np.random.Generator) -> None:
         """Seat opponents anew in games, int64 [n], that have just begun."""
-        raise NotImplementedError
 
     def draw(self, games: np.ndarray, numbers: np.ndarray, rng: np.random.Generator) -> None:
         """Give games the opponents of these numbers, and the learner a team drawn at random."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from trainers import SMALL, assert_same, iterate, weights
+from trainers import SMALL, assert_same, weights, whole_and_resumed
 
 from agents import checkpoint, load, ppo
 from agents.evaluation import duplicate_match
@@ -94,13 +94,8 @@ def test_rewards_are_scaled_by_variant():
 @pytest.mark.parametrize("more", [{}, dict(pool_share=0.5, pool_every=1, critic="all", reference_weight=0.1)])
 def test_a_family_learns_stops_and_goes_on(more, tmp_path):
     config = replace(FAMILY, out=str(tmp_path), num_games=66, **more)
-    whole, first, second = (Run(config) for _ in range(3))
-    before = weights(whole)
-    iterate(whole, 3)
-    iterate(first, 2)
-    first.save(checkpoint.RESUME)
-    second.restore(tmp_path / checkpoint.RESUME)
-    iterate(second, 1)
+    before = weights(Run(config))
+    whole, second = whole_and_resumed(config, 2, 1)
     assert_same(weights(whole), weights(second))
     assert all((before[name] != value).any() for name, value in weights(whole).items())
     with pytest.raises(ValueError, match="other rules"):

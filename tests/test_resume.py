@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from trainers import SMALL, UPDATE, assert_same, iterate, weights
+from trainers import SMALL, UPDATE, assert_same, iterate, weights, whole_and_resumed
 
 from agents import checkpoint, load, ppo
 from agents.ppo import Run
@@ -40,12 +40,7 @@ def one_torch_thread():
 @pytest.mark.parametrize("name", VARIED)
 def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(name, tmp_path):
     config = replace(SMALL, out=str(tmp_path), **VARIED[name])
-    whole, first, second = (Run(config) for _ in range(3))
-    iterate(whole, 4)
-    iterate(first, 2)
-    first.save(checkpoint.RESUME)
-    second.restore(tmp_path / checkpoint.RESUME)
-    iterate(second, 2)
+    whole, second = whole_and_resumed(config, 2, 2)
     assert second.decisions == whole.decisions
     whole.save("whole"), second.save("second")
     one, other = (checkpoint.read(tmp_path / name).tensors for name in ("whole", "second"))

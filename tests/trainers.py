@@ -1,8 +1,10 @@
-"""What several tests of trainers need: a tiny run, and how to compare two."""
+"""What several tests of trainers need: a tiny run, how to stop and go on with one, and how to compare two."""
+
+from pathlib import Path
 
 import torch
 
-from agents import ppo
+from agents import checkpoint, ppo
 from agents.ppo import Config, Run
 from agents.rollout import DealCounts
 
@@ -17,6 +19,17 @@ def iterate(run: Run, times: int) -> list[dict[str, float]]:
     """So many updates; what each measured."""
     rollout = run.rollout()
     return [ppo.iterate(run, rollout, DealCounts()) for _ in range(times)]
+
+
+def whole_and_resumed(config: Config, before: int, after: int) -> tuple[Run, Run]:
+    """A run of so many updates in one go, and one that stopped between them, was saved, and went on as another."""
+    whole, first, second = (Run(config) for _ in range(3))
+    iterate(whole, before + after)
+    iterate(first, before)
+    first.save(checkpoint.RESUME)
+    second.restore(Path(config.out) / checkpoint.RESUME)
+    iterate(second, after)
+    return whole, second
 
 
 def weights(run: Run) -> dict[str, torch.Tensor]:
