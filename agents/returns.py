@@ -39,9 +39,37 @@ def rewards(change: np.ndarray, variants: Sequence[Rules], win: bool = False) ->
     return reward
 
 
-@kernel(allocates=True)
 def gae(reward, value, actor, done, bootstrap, gamma, lam, advantage):
     """Generalised advantage estimation (Schulman et al., 2016) for each seat on its own decisions.
+
+    Args:
+        reward, value, actor, done, bootstrap, gamma, lam: as for ``traces``.
+        advantage: float32 [T, N], written; with the value it is the target of the critic.
+    """
+    traces(reward, value, value, actor, done, bootstrap, gamma, lam, advantage)
+
+
+def expected_sarsa(reward, value, action_value, actor, done, bootstrap, gamma, lam, target):
+    """Expected SARSA(lambda) for each seat on its own decisions: what the value of the action taken should be.
+
+    The target is Q(s, a) and the traces of what surprised, where neither what follows an action nor what it is
+    compared with is sampled: both are the policy's mean over its actions. Less V(s) it is the advantage of VRPO (Fan
+    and Farina, 2026, arXiv 2605.19235). Where Q is exact, what other actions the seat chose later adds no noise to
+    it, which GAE cannot avoid; where Q does not depend on the action it is GAE.
+
+    Args:
+        reward, actor, done, bootstrap, gamma, lam: as for ``traces``.
+        value: float32 [T, N], V(s), the mean of Q(s, .) under the policy that acted.
+        action_value: float32 [T, N], Q(s, a) of the action that was taken.
+        target: float32 [T, N], written; less ``value`` it is the advantage.
+    """
+    traces(reward, value, action_value, actor, done, bootstrap, gamma, lam, target)
+    target += action_value
+
+
+@kernel(allocates=True)
+def traces(reward, value, estimate, actor, done, bootstrap, gamma, lam, trace):
+    """What surprised a seat at each of its decisions and, discounted, at its later ones.
 
     A seat's transition leads from one of its decisions to its next one in the same game, or to the end. What it is
     rewarded meanwhile, by whomever's action, belongs to that transition; so the end of a deal reaches the last decision
@@ -49,30 +77,31 @@ def gae(reward, value, actor, done, bootstrap, gamma, lam, advantage):
 
     Args:
         reward: float32 [T, N, players], what step t brought each seat.
-        value: float32 [T, N], the critic's estimate for the seat that acted.
+        value: float32 [T, N], V(s), the critic's estimate for the seat that acted.
+        estimate: float32 [T, N], what a surprise is measured from: Q(s, a), or V(s) again.
         actor: int8 [T, N], that seat.
         done: bool [T, N], whether step t ended the game.
-        bootstrap: float32 [N, players], the critic's estimate for each seat after the last step.
+        bootstrap: float32 [N, players], the critic's estimate V for each seat after the last step.
         gamma, lam: discount and trace.
-        advantage: float32 [T, N], written.
+        trace: float32 [T, N], written: the sum of (gamma * lam)**k (r + gamma * V(s') - estimate), k decisions later.
     """
     steps, games, players = reward.shape
     for game in range(games):
         pending = np.zeros(players)
         next_value = np.zeros(players)
-        next_advantage = np.zeros(players)
+        next_trace = np.zeros(players)
         next_value[:] = bootstrap[game]
         for t in range(steps - 1, -1, -1):
             if done[t, game]:
                 pending[:] = 0
                 next_value[:] = 0
-                next_advantage[:] = 0
+                next_trace[:] = 0
             for seat in range(players):
                 pending[seat] += reward[t, game, seat]
             seat = actor[t, game]
-            delta = pending[seat] + gamma * next_value[seat] - value[t, game]
-            here = delta + gamma * lam * next_advantage[seat]
-            advantage[t, game] = here
+            here = pending[seat] + gamma * next_value[seat] - estimate[t, game]
+            here += gamma * lam * next_trace[seat]
+            trace[t, game] = here
             pending[seat] = 0
             next_value[seat] = value[t, game]
-            next_advantage[seat] = here
+            next_trace[seat] = here
