@@ -9,6 +9,11 @@ def log_policy(logits: Tensor, mask: Tensor) -> Tensor:
     return torch.log_softmax(logits.float().masked_fill(~mask, -1e9), dim=-1)
 
 
+def of_actions(entries: Tensor, action: Tensor) -> Tensor:
+    """The entries [B] that belong to actions (int64 [B]) among those of all actions [B, A]."""
+    return entries.gather(-1, action.unsqueeze(-1)).squeeze(-1)
+
+
 def entropy(log_probability: Tensor) -> Tensor:
     """The entropy [B] of log-probabilities [B, A], in nats."""
     return -(log_probability.exp() * log_probability).sum(-1)

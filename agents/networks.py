@@ -1,11 +1,11 @@
-"""The networks: a policy with a value, one for all seats of a game, and a critic that sees all hands."""
+"""The networks: a policy with a value, one for all seats of a game, and critics that may see all hands."""
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.losses import log_policy
+from agents.losses import log_policy, of_actions
 from pitch_env.actions import NUM_ACTIONS
 from pitch_env.cards import NUM_CARDS
 
@@ -65,33 +65,74 @@ class PolicyValueNetwork(Trunk):
 
     @torch.no_grad()
     def sample(self, observation: Tensor, mask: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """Actions [B] drawn from the policy, their log-probabilities [B], and values [B]."""
+        """Actions [B] drawn from the policy, the log-probabilities [B, 71] of all actions, and values [B]."""
         logits, value = self(observation)
         log_probability = log_policy(logits, mask)
         # The Gumbel trick: the largest of log-probabilities with Gumbel noise is a draw, in one pass.
         noise = torch.empty_like(log_probability).exponential_(generator=generator).log()
         action = (log_probability - noise).argmax(-1)
-        return action, log_probability.gather(-1, action.unsqueeze(-1)).squeeze(-1), value
+        return action, log_probability, value
 
 
-class OpenCritic(Trunk):
-    """From what an actor sees and the hands of all seats to a value: for training only, since no player sees them.
+class Critic(Trunk):
+    """From what an actor sees, and the hands of all seats or none, to a value: for training, as no player sees those.
 
     Args:
         high: as for ``Trunk``, of the observation alone.
-        players: seats of a game.
+        hands: the seats whose hands it sees beside the observation, 0 or all the players.
         width, depth: as for ``Trunk``.
     """
 
-    def __init__(self, high: np.ndarray, players: int, width: int = 256, depth: int = 1) -> None:
-        super().__init__(np.concatenate([high, np.ones(players * NUM_CARDS, np.uint8)]), width, depth)
+    def __init__(self, high: np.ndarray, hands: int, width: int = 256, depth: int = 1) -> None:
+        super().__init__(np.concatenate([high, np.ones(hands * NUM_CARDS, np.uint8)]), width, depth)
+        self.hands = hands
         self.value = nn.Linear(width, 1)
         self.initialise()
         nn.init.orthogonal_(self.value.weight, 0.1)
 
     def forward(self, observation: Tensor, hands: Tensor) -> Tensor:
-        """Values [B] for observations [B, D] and hands [B, players * 54], by seats counted from the actor."""
+        """Values [B] for observations [B, D] and hands [B, hands * 54], by seats counted from the actor."""
         return self.value(self.features(torch.cat([observation, hands], -1))).squeeze(-1).float()
+
+    def assess(
+        self, observation: Tensor, hands: Tensor, log_probability: Tensor, action: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The values [B] of decisions and those [B] of the actions taken, which to this critic are the same.
+
+        Args:
+            observation, hands: as for ``forward``.
+            log_probability: float32 [B, 71], the policy.
+            action: int64 [B], what was taken.
+        """
+        value = self(observation, hands)
+        return value, value
+
+
+class ActionCritic(Critic):
+    """A critic that knows what each action is worth.
+
+    In two streams, as duelling networks have them (Wang et al., 2016): V(s), and what each action is worth beyond it,
+    less the policy's mean of that. So V(s) is exactly the policy's mean of Q(s, .), it learns from every action, and
+    a seat has a value also when it is not its turn. See ``Critic``.
+    """
+
+    def __init__(self, high: np.ndarray, hands: int, width: int = 256, depth: int = 1) -> None:
+        super().__init__(high, hands, width, depth)
+        self.beyond = nn.Linear(width, NUM_ACTIONS)
+        nn.init.orthogonal_(self.beyond.weight, 0.01)
+        nn.init.zeros_(self.beyond.bias)
+
+    def assess(
+        self, observation: Tensor, hands: Tensor, log_probability: Tensor, action: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """V(s) [B], and Q(s, a) [B] of the actions taken; see ``Critic``."""
+        x = self.features(torch.cat([observation, hands], -1))
+        value, beyond = self.value(x).squeeze(-1).float(), self.beyond(x).float()
+        beyond = beyond - (log_probability.exp() * beyond).sum(-1, keepdim=True)
+        return value, value + of_actions(beyond, action)
+
+
+OpenCritic = Critic  # until training_run.py names it so
 
 
 @torch.no_grad()

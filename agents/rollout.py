@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.networks import OpenCritic, PolicyValueNetwork
+from agents.losses import of_actions
+from agents.networks import Critic, PolicyValueNetwork
 from agents.pool import Opponents
 from agents.suits import CARD_SOURCES, SuitSorter
 from pitch_env import VectorGame
@@ -24,6 +25,7 @@ class Rollout:
     action: Tensor  # int64 [T, N]
     log_probability: Tensor  # float32 [T, N], of the action when it was chosen
     value: Tensor  # float32 [T, N], the critic's estimate for the actor
+    action_value: Tensor  # float32 [T, N], and for what it did; 0 where there is no critic beside the network
     actor: Tensor  # int8 [T, N]
     phase: Tensor  # int8 [T, N]
     change: Tensor  # float32 [T, N, players], what the step added to the score of each seat's team, or ``wins`` of it
@@ -51,6 +53,7 @@ class Rollout:
             action=torch.zeros(steps, games, dtype=torch.int64),
             log_probability=torch.zeros(steps, games),
             value=torch.zeros(steps, games),
+            action_value=torch.zeros(steps, games),
             actor=torch.zeros(steps, games, dtype=torch.int8),
             phase=torch.zeros(steps, games, dtype=torch.int8),
             change=torch.zeros(steps, games, players),
@@ -124,6 +127,11 @@ def all_hands(batch: VectorGame, seats: np.ndarray, order: np.ndarray) -> Tensor
     return torch.from_numpy(np.take_along_axis(held, CARD_SOURCES[order][:, None], 2).reshape(len(batch), -1))
 
 
+def hands_seen(critic: Critic, batch: VectorGame, seats: np.ndarray, order: np.ndarray) -> Tensor:
+    """What a critic sees of the hands: all of them, see ``all_hands``, or nothing, uint8 [N, 0]."""
+    return all_hands(batch, seats, order) if critic.hands else torch.zeros(len(batch), 0, dtype=torch.uint8)
+
+
 def collect(
     batch: VectorGame,
     sorter: SuitSorter,
@@ -133,7 +141,7 @@ def collect(
     counts: DealCounts,
     *,
     opponents: Opponents | None = None,
-    critic: OpenCritic | None = None,
+    critic: Critic | None = None,
     win: bool = False,
 ) -> None:
     """Fill a rollout: the network, which sees and acts with sorted suits, has all seats but those of opponents.
@@ -152,12 +160,15 @@ def collect(
         if opponents is not None:
             rollout.own[t] = torch.from_numpy(opponents.own(batch.actor))
         own = slice(None) if opponents is None else rollout.own[t]
-        chosen = network.sample(rollout.observation[t, own], rollout.mask[t, own], generator)
-        rollout.action[t, own], rollout.log_probability[t, own], rollout.value[t, own] = chosen
+        chosen, log_policy, value = network.sample(rollout.observation[t, own], rollout.mask[t, own], generator)
+        rollout.action[t, own], rollout.value[t, own] = chosen, value
+        rollout.log_probability[t, own] = of_actions(log_policy, chosen)
         if critic is not None:
-            rollout.hands[t] = all_hands(batch, batch.actor, order)
+            rollout.hands[t] = hands_seen(critic, batch, batch.actor, order)
             with torch.no_grad():
-                rollout.value[t] = critic(rollout.observation[t], rollout.hands[t])
+                rollout.value[t, own], rollout.action_value[t, own] = critic.assess(
+                    rollout.observation[t, own], rollout.hands[t, own], log_policy, chosen
+                )
         action = rollout.action[t].cpu().numpy()
         chose = rollout.own[t].cpu().numpy()
         counts.add_calls(mask[chose], action[chose])
@@ -177,11 +188,11 @@ def collect(
 
 @torch.no_grad()
 def expected(
-    batch: VectorGame, sorter: SuitSorter, network: PolicyValueNetwork, critic: OpenCritic | None, seats: np.ndarray
+    batch: VectorGame, sorter: SuitSorter, network: PolicyValueNetwork, critic: Critic | None, seats: np.ndarray
 ) -> Tensor:
     """What the critic, or the network where there is none, expects for one seat of each game: float32 [N]."""
     rows, _, order = sorter.sort(batch.observe(seats), batch.mask)
     observation = torch.from_numpy(rows).to(network.scale.device)
     if critic is None:
         return network(observation)[1]
-    return critic(observation, all_hands(batch, seats, order).to(observation.device))
+    return critic(observation, hands_seen(critic, batch, seats, order).to(observation.device))
