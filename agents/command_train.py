@@ -11,6 +11,7 @@ from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 
+from agents.learners import read_config
 from agents.ppo_config import Config
 
 DESCRIPTION = "Train an agent by self-play. Ctrl-C saves, and --resume goes on."
@@ -41,8 +42,6 @@ def parse(arguments: list[str]) -> Namespace:
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.resume is not None:
-        from agents.ppo_run import read_config  # torch takes seconds, and --help needs none
-
         parser.set_defaults(read_config(Path(options.resume)))
         options = parser.parse_args(arguments)
     return options

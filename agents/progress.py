@@ -10,12 +10,12 @@ import numpy as np
 from agents.agent import Agent
 from agents.evaluation import Match
 from agents.games_won import describe, games_won
-from agents.ppo_run import Run
 from agents.rollout import DealCounts
+from agents.training_run import TrainingRun
 from pitch_env.actions import PASS, action_text
 
 
-def write_scalars(board: Any, run: Run, measured: dict[str, float], counts: DealCounts) -> None:
+def write_scalars(board: Any, run: TrainingRun, measured: dict[str, float], counts: DealCounts) -> None:
     """TensorBoard's scalars of one update."""
     for name, value in measured.items():
         board.add_scalar(f"train/{name}", value, run.decisions)
@@ -27,7 +27,7 @@ def write_scalars(board: Any, run: Run, measured: dict[str, float], counts: Deal
             board.add_scalar(f"made/{name}", counts.made[call] / counts.bids[call], run.decisions)
 
 
-def write_matches(board: Any, run: Run, matches: dict[str, list[Match]]) -> None:
+def write_matches(board: Any, run: TrainingRun, matches: dict[str, list[Match]]) -> None:
     """TensorBoard's scalars of duplicate matches: means with 95 % intervals, by variant where there are several."""
     for variant, played in matches.items():
         for match in played:
@@ -37,7 +37,7 @@ def write_matches(board: Any, run: Run, matches: dict[str, list[Match]]) -> None
 
 
 def report_games(
-    run: Run, agent: Agent, opponents: list[Agent], games: int, board: Any = None
+    run: TrainingRun, agent: Agent, opponents: list[Agent], games: int, board: Any = None
 ) -> dict[str, dict[str, Any]]:
     """Where whole games are learned, play some: print the shares that are won, and write them to TensorBoard.
 
@@ -54,7 +54,7 @@ def report_games(
     return shares
 
 
-def progress_line(run: Run, measured: dict[str, float], matches: dict[str, list[Match]]) -> str:
+def progress_line(run: TrainingRun, measured: dict[str, float], matches: dict[str, list[Match]]) -> str:
     """How the run is going, in one line."""
     rate = measured["decisions_per_second"]
     left = int(run.seconds * (1 / run.progress - 1))

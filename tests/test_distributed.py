@@ -12,8 +12,8 @@ import pytest
 from trainers import SMALL, iterate
 
 from agents import checkpoint, load, ppo
+from agents.learners import read_config
 from agents.ppo import Config, Run
-from agents.ppo_run import read_config
 
 ROOT = Path(__file__).parent.parent
 POOL = replace(SMALL, pool_share=0.5, pool_every=1, pool_size=2)

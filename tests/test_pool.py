@@ -7,10 +7,10 @@ import pytest
 import torch
 from trainers import SMALL, iterate
 
-from agents import ppo
+from agents import ppo, training
 from agents.checkpoint import weights_hash
 from agents.ppo import Config, Run
-from agents.rollout import DealCounts, Rollout
+from agents.rollout import DealCounts, Rollout, collect
 from pitch_env.actions import PASS
 from pitch_env.state import NOBODY
 
@@ -59,7 +59,7 @@ def test_opponents_play_their_own_policy():
         snapshot.network.policy.bias[PASS] = 50
     rollout = Rollout.like(run.batch, 40)
     counts = DealCounts()
-    ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, counts, opponents=run.opponents)
+    collect(run.batch, run.sorter, run.network, rollout, run.generator, counts, opponents=run.opponents)
     assert 0.1 < counts.pass_rate < 0.9  # the learner's calls
     rng, seated = np.random.default_rng(0), run.opponents.opponent != NOBODY
     actions = np.full(512, -7)
@@ -76,7 +76,7 @@ def test_what_opponents_did_is_not_learned_from():
     run = Run(replace(POOL, pool_share=1.0))
     rollout = run.rollout()
     iterate(run, 5)  # until every game has an opponent
-    ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, DealCounts(), opponents=run.opponents)
+    collect(run.batch, run.sorter, run.network, rollout, run.generator, DealCounts(), opponents=run.opponents)
     assert 0.2 < rollout.own.float().mean() < 0.35  # one team of four
     decisions = ppo.prepare(run, rollout)
     assert len(decisions.action) == rollout.own.sum()
@@ -88,7 +88,7 @@ def test_what_opponents_did_is_not_learned_from():
     again = ppo.prepare(run, rollout)
     for name in ("observation", "hands", "mask", "action", "log_probability", "advantage", "target", "bonus"):
         torch.testing.assert_close(getattr(again, name), getattr(decisions, name), rtol=0, atol=0)
-    ppo.iterate(run, rollout, DealCounts())
+    training.iterate(run, rollout, DealCounts())
     assert run.decisions == before + rollout.own.sum()
 
 

@@ -17,7 +17,7 @@ from trainers import SMALL, assert_same, iterate, weights
 from agents import checkpoint, load, ppo
 from agents.evaluation import duplicate_match
 from agents.ppo import Config, Run
-from agents.rollout import DealCounts
+from agents.rollout import DealCounts, collect
 from pitch_env import Rules, VectorGame, pitch_v0
 
 ROOT = Path(__file__).parent.parent
@@ -78,7 +78,7 @@ def test_rollouts_hold_what_the_games_did():
     run = Run(SMALL)
     twin = VectorGame(run.variants[0], SMALL.num_games, seed=SMALL.seed, deals=1, skip_forced=True)
     rollout, counts, deals = run.rollout(), DealCounts(), 0
-    ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, counts)
+    collect(run.batch, run.sorter, run.network, rollout, run.generator, counts)
     for t in range(SMALL.steps):
         observation, mask, order = run.sorter.sort(twin.observation, twin.mask)
         np.testing.assert_array_equal(rollout.observation[t], observation)

@@ -14,9 +14,9 @@ import pytest
 import torch
 from trainers import SMALL, UPDATE, assert_same, iterate, weights, whole_and_resumed
 
-from agents import checkpoint, load, ppo
+from agents import checkpoint, load, ppo, training
+from agents.learners import read_config
 from agents.ppo import Run
-from agents.ppo_run import read_config
 
 ROOT = Path(__file__).parent.parent
 
@@ -50,7 +50,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(name, tmp_path):
 def test_a_run_stopped_by_a_signal_in_train_goes_on_exactly(tmp_path, monkeypatch):
     config = replace(SMALL, total_decisions=4 * UPDATE)
     ppo.train(replace(config, out=str(tmp_path / "whole")))
-    plain, done = ppo.iterate, []
+    plain, done = training.iterate, []
 
     def interrupted(*arguments):
         done.append(None)
@@ -58,7 +58,7 @@ def test_a_run_stopped_by_a_signal_in_train_goes_on_exactly(tmp_path, monkeypatc
             os.kill(os.getpid(), signal.SIGTERM)
         return plain(*arguments)
 
-    monkeypatch.setattr(ppo, "iterate", interrupted)
+    monkeypatch.setattr(training, "iterate", interrupted)
     config = replace(config, out=str(tmp_path / "stopped"))
     assert ppo.train(config) == []
     assert checkpoint.read(tmp_path / "stopped" / checkpoint.RESUME).header["decisions"] == 2 * UPDATE
@@ -107,7 +107,7 @@ def test_a_full_disk_is_a_clear_error_and_the_last_checkpoint_stays(tmp_path):
 
 def test_a_loss_that_explodes_stops_the_run_with_its_state(tmp_path, monkeypatch):
     config = replace(SMALL, total_decisions=10 * UPDATE, evaluate_seconds=0, evaluate_deals=2, out=str(tmp_path))
-    plain, good = ppo.iterate, []
+    plain, good = training.iterate, []
 
     def spoiled(run, *arguments):
         if len(good) == 2:
@@ -116,7 +116,7 @@ def test_a_loss_that_explodes_stops_the_run_with_its_state(tmp_path, monkeypatch
         good.append(weights(run))
         return plain(run, *arguments)
 
-    monkeypatch.setattr(ppo, "iterate", spoiled)
+    monkeypatch.setattr(training, "iterate", spoiled)
     with pytest.raises(FloatingPointError, match=r"beyond loss_limit=100; a smaller.*failed\.safetensors"):
         ppo.train(config)
     assert_same(checkpoint.read(tmp_path / checkpoint.FAILED).part("network"), good[-1])

@@ -11,7 +11,7 @@ from agents import checkpoint, load, ppo
 from agents.games_won import games_won
 from agents.ppo import Config, Run
 from agents.returns import rewards
-from agents.rollout import DealCounts, wins
+from agents.rollout import DealCounts, collect, wins
 from pitch_env import Rules, VectorGame
 
 WIN = replace(SMALL, deals=None, reward="win")
@@ -41,7 +41,7 @@ def test_games_begin_at_zero_and_go_on_over_deals():
     run = Run(WIN)
     rollout, counts = run.rollout(), DealCounts()
     for _ in range(6):
-        ppo.collect(run.batch, run.sorter, run.network, rollout, run.generator, counts, win=True)
+        collect(run.batch, run.sorter, run.network, rollout, run.generator, counts, win=True)
     assert counts.bids.sum() > 3 * 64
     assert (run.batch.states["public"]["deals"] > 1).any()
     assert (run.batch.states["public"]["scores"] != 0).any()

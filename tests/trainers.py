@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from agents import checkpoint, ppo
+from agents import checkpoint, training
 from agents.ppo import Config, Run
 from agents.rollout import DealCounts
 
@@ -18,7 +18,7 @@ UPDATE = SMALL.num_games * SMALL.steps  # decisions of one
 def iterate(run: Run, times: int) -> list[dict[str, float]]:
     """So many updates; what each measured."""
     rollout = run.rollout()
-    return [ppo.iterate(run, rollout, DealCounts()) for _ in range(times)]
+    return [training.iterate(run, rollout, DealCounts()) for _ in range(times)]
 
 
 def whole_and_resumed(config: Config, before: int, after: int) -> tuple[Run, Run]:

@@ -32,23 +32,23 @@ def training(rules: str) -> dict[str, float]:
     """Decisions a second: end to end, the bound, and their ratio."""
     import torch
 
-    from agents import ppo
+    from agents import ppo, training
     from agents.rollout import DealCounts
 
     config = ppo.Config(rules=rules, out=tempfile.mkdtemp())
     run, counts = ppo.Run(config), DealCounts()
     rollout = run.rollout()
-    whole = config.num_games * config.steps / seconds_each(lambda: ppo.iterate(run, rollout, counts))
+    whole = config.num_games * config.steps / seconds_each(lambda: training.iterate(run, rollout, counts))
 
     decisions = ppo.prepare(run, rollout)
     first, batch = decisions.observation[: config.num_games], decisions[torch.arange(config.minibatch)]
 
     def forward() -> None:
-        with torch.no_grad(), ppo.autocast(config):
+        with torch.no_grad(), training.autocast(config):
             run.network(first)
 
     def learn() -> None:
-        with ppo.autocast(config):
+        with training.autocast(config):
             logits, value = run.network(batch.observation)
         run.optimizer.zero_grad()
         (logits.mean() + value.mean()).backward()

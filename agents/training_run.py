@@ -1,11 +1,10 @@
-"""All that changes while a PPO run goes on, and its way into a checkpoint and back."""
+"""All that changes while a learner's run goes on, and its way into a checkpoint and back."""
 
-import copy
 import hashlib
 import itertools
-from dataclasses import asdict, fields
+from abc import ABC, abstractmethod
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,22 +17,35 @@ from agents.evaluation import write_json
 from agents.family import FamilySorter
 from agents.networks import OpenCritic, PolicyValueNetwork
 from agents.pool import Frozen, Opponents, Pool
-from agents.ppo_config import Config
 from agents.rollout import Rollout
 from agents.suits import SuitSorter
+from agents.training_config import TrainingConfig
 from pitch_env import VectorGame
 from pitch_env.state import STATE
 
 GAMES = hashlib.sha256(str(STATE.descr).encode()).hexdigest()[:16]  # how games lie in a file
 
 
-class Run:
-    """A run in memory: games, network, optimiser, chance, counters. The same config makes the same one.
+class TrainingRun(ABC):
+    """A run in memory: games, networks, optimiser, chance, counters. The same config makes the same one.
 
-    Of several ranks all have the same network, and games and chance of their own.
+    A learner says which networks it has, and how they learn. Of several ranks all have the same networks, and games and
+    chance of their own.
+
+    Attributes:
+        learner: what the learner is called.
+        fixed: options that cannot be other ones when a run goes on.
+        networks: by name what is learned, and what follows it and wants no gradients.
+        network: the one of them that plays, "network".
+        critic: one that sees all hands, where there is one beside the network's own value.
     """
 
-    def __init__(self, config: Config, ranks: Ranks | None = None) -> None:
+    learner = ""
+    fixed: tuple[str, ...] = ("deals", "reward", "against")
+    network: PolicyValueNetwork
+    critic: OpenCritic | None = None
+
+    def __init__(self, config: TrainingConfig, ranks: Ranks | None = None) -> None:
         self.config = config
         self.ranks = ranks or Ranks(device=config.device)
         self.variants = tuple(config.variants().values())
@@ -43,24 +55,29 @@ class Run:
         self.batch = VectorGame(self.variants, config.num_games, seed=seed, deals=config.deals, skip_forced=True)
         self.sorter = SuitSorter(self.variants[0]) if len(self.variants) == 1 else FamilySorter(self.variants)
         high = checkpoint.input_highs(self.variants, config.deals)
-        self.network = PolicyValueNetwork(high, config.width, config.depth)
-        self.critic = None  # one that sees all hands, beside the network's own value
-        if config.critic == "all":
-            self.critic = OpenCritic(high, self.batch.players, config.width, config.depth)
-        for network in (self.network, self.critic):
-            if network is not None:
-                network.to(self.ranks.device)
-        # A moving average of the network that the policy is held to, or None.
-        self.reference = copy.deepcopy(self.network).requires_grad_(False) if config.reference_weight else None
+        self.networks = self.make_networks(high)
+        for network in self.networks.values():
+            network.to(self.ranks.device)
         self.optimizer = torch.optim.Adam(self.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
         self.opponents = self._make_opponents(seed)
         self.decisions = 0
         self.seconds = 0.0
         self.passing = 0  # updates on end in which all passed
 
+    @abstractmethod
+    def make_networks(self, high: np.ndarray) -> dict[str, nn.Module]:
+        """Set ``network``, and what else the learner has; returns ``networks``.
+
+        ``high`` is for ``networks.Trunk``.
+        """
+
+    @abstractmethod
+    def update(self, rollout: Rollout) -> dict[str, float]:
+        """Improve the networks on a rollout; returns means of what was measured, "loss" among it."""
+
     def parameters(self) -> list[nn.Parameter]:
         """All that is learned."""
-        return [*self.network.parameters(), *(self.critic.parameters() if self.critic else [])]
+        return [each for network in self.networks.values() for each in network.parameters() if each.requires_grad]
 
     def _own_seed(self, decisions: int) -> int:
         """The seed of this rank's games when they begin after so many decisions: the config's for the very first."""
@@ -88,7 +105,7 @@ class Run:
 
     def agent(self) -> checkpoint.NetworkAgent:
         """The network as it is now, playing its most probable actions."""
-        return checkpoint.make_agent(self.variants, self.network, "ppo")
+        return checkpoint.make_agent(self.variants, self.network, self.learner)
 
     def rollout(self) -> Rollout:
         """Buffers for a roll-out of this run."""
@@ -129,14 +146,12 @@ class Run:
             raise ConnectionError("the weights of the ranks differ, which they must not; the last checkpoint stays")
 
     def _shared(self) -> dict[str, Tensor]:
-        """What training needs beside the network and all ranks have alike."""
+        """What training needs and all ranks have alike."""
         tensors: dict[str, Tensor] = {}
         for index, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
-        if self.critic is not None:
-            tensors |= {f"critic.{key}": value for key, value in self.critic.state_dict().items()}
-        if self.reference is not None:
-            tensors |= {f"reference.{key}": value for key, value in self.reference.state_dict().items()}
+        for name, network in self.networks.items():
+            tensors |= {f"{name}.{key}": value for key, value in network.state_dict().items()}
         return tensors
 
     def _own(self) -> dict[str, Tensor]:
@@ -161,16 +176,13 @@ class Run:
             raise ValueError(f"{path} holds games of another version of pitch-env ({made}), which cannot go on here")
         if saved.tensors["games"].numel() != self.batch.states.nbytes:
             raise ValueError(f"{path} was trained with another num_games; it is {saved.header['config']['num_games']}")
-        for name in ("critic", "deals", "reward", "against"):
+        for name in self.fixed:
             before = saved.header["config"][name]
             if before != getattr(self.config, name):
                 raise ValueError(f"{path} was trained with another {name}; it is {before}")
         try:
-            self.network.load_state_dict(saved.part("network"))
-            if self.critic is not None:
-                self.critic.load_state_dict(saved.part("critic"))
-            if self.reference is not None:  # one that is switched on only now begins with the weights as they are
-                self.reference.load_state_dict(saved.part("reference") or saved.part("network"))
+            for name, network in self.networks.items():  # one that is new follows the network, and begins like it
+                network.load_state_dict(saved.part(name) or saved.part("network"))
         except RuntimeError:
             raise ValueError(f"{path} holds a network of another shape: {saved.header['network']}") from None
         state: dict[int, dict[str, Tensor]] = {}
@@ -200,17 +212,6 @@ class Run:
                 pool |= {"opponent": seats["opponent"], "team": seats["team"]}
         if self.opponents is not None and saved.part("pool"):
             self.opponents.load(pool, self.agent())
-
-
-def read_config(path: Path) -> dict[str, Any]:
-    """The config that a run was started with, its folder being where it lies now. Raises ValueError."""
-    file = path / checkpoint.RESUME if path.is_dir() else path
-    header = checkpoint.read(file).header
-    strange = sorted(header["config"].keys() - {field.name for field in fields(Config)})
-    if strange:
-        made = header["versions"]["pitch-env"]
-        raise ValueError(f"{file} was made by another version ({made}), whose options {strange} this one does not have")
-    return header["config"] | {"out": str(file.parent)}
 
 
 def free_folder(path: Path) -> Path:
