@@ -6,7 +6,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-SHIPPED = Path(__file__).parent.parent / "checkpoints"  # in a copy of the repository
+_INSTALLED = Path(__file__).parent / "checkpoints"  # within the package, or in a copy of the repository beside it
+SHIPPED = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parent.parent / "checkpoints"
 
 
 @runtime_checkable
@@ -30,34 +31,49 @@ class Agent(Protocol):
 
 
 def load(agent: str | Path) -> Agent:
-    """An agent by the name of a baseline, a search (search.py) or a shipped checkpoint, or from a checkpoint's path.
+    """An agent by the name of a baseline, a search (search.py) or a shipped agent, or from a path.
+
+    A text that is a name means what it names, whatever lies in the current folder; ``./expert`` is a path.
 
     Raises:
         ValueError: neither; names what there is.
     """
-    from agents import exported
-
-    if exported.is_exported(Path(agent)):
-        return exported.load(agent)
     from agents.baselines import BASELINES
 
-    if isinstance(agent, str) and agent.partition(":")[0] == "search":
+    makers: dict[str, Callable[[], Agent]] = dict(BASELINES)
+    if isinstance(agent, str) and is_name_of_player(agent):
+        if agent in makers:
+            return makers[agent]()
         from agents.search import search_agent
 
         return search_agent(agent)
-    makers: dict[str, Callable[[], Agent]] = dict(BASELINES)
-    if isinstance(agent, str) and agent in makers:
-        return makers[agent]()
-    shipped = sorted(folder.name for folder in SHIPPED.glob("*") if folder.is_dir())
-    path = SHIPPED / agent if isinstance(agent, str) and agent in shipped else Path(agent)
+    names = shipped()
+    path = SHIPPED / agent if isinstance(agent, str) and agent in names else Path(agent)
+    from agents import exported
+
+    if exported.is_exported(path):
+        return exported.load(path)
     if path.exists():
         from agents.checkpoint import load_agent  # torch is needed for networks only
 
         return load_agent(path)
-    known = ", ".join([*makers, "search", *shipped])
+    known = ", ".join([*makers, "search", *names])
+    where = "" if names else "; trained agents come with the repository, in its folder checkpoints"
     raise ValueError(
-        f"no agent {str(agent)!r}; it is the path of a checkpoint or of an exported policy, or one of {known}"
+        f"no agent {str(agent)!r}; it is the path of a checkpoint or of an exported policy, or one of {known}{where}"
     )
+
+
+def is_name_of_player(name: str) -> bool:
+    """Whether a name is that of a baseline or of a search."""
+    from agents.baselines import BASELINES
+
+    return name in BASELINES or name.partition(":")[0] == "search"
+
+
+def shipped() -> list[str]:
+    """The names of the trained agents that come with the package."""
+    return sorted(path.name for path in SHIPPED.glob("[!.]*") if path.is_dir() and path.name != "__pycache__")
 
 
 def load_all(names: list[str]) -> list[Agent]:

@@ -18,6 +18,7 @@ COMMANDS = {
     "tournament": "rate a field of agents, with a report",
     "nashconv": "how far agents are from an equilibrium, exactly, with a short deck",
     "puzzles": "positions with a right answer: which ones agents find",
+    "card": "make a trained agent ready to ship, with a card of what it is worth",
     "export": "write a trained policy as ONNX or for torch.export",
     "play": "play against agents, in the terminal or a browser",
     "replay": "step through game records, or check them",

@@ -13,6 +13,8 @@ from unittest import mock
 
 import yaml
 
+from agents import card_text
+from agents.agent import SHIPPED
 from agents.cli import COMMANDS, make_parser
 from agents.command_rules import describe
 from agents.command_train import make_parser as make_train_parser
@@ -22,6 +24,8 @@ from pitch_env.cards import CARD_TEXT
 from pitch_env.observation import parts, width
 
 DOCS = Path(__file__).parent
+PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "checkpoints" / "README.md"]
+PREFIX = "../checkpoints/"  # from a page to the shipped agents; site_hooks.py leads to their copies in the site
 BLOCK = re.compile(r"(<!-- begin: (\S+) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 
 
@@ -161,6 +165,14 @@ def figures() -> str:
     return table(head[:3], [row[:3] for row in chosen])
 
 
+def agents(which: str = "") -> str:
+    """The shipped agents from their cards: a table, and on the page that is about them a section for each."""
+    cards = card_text.cards_in(SHIPPED)
+    if which == "table":
+        return card_text.table(cards)
+    return card_text.table(cards, PREFIX) + "\n" + card_text.sections(cards, PREFIX)
+
+
 BLOCKS = {
     "preset": preset,
     "options": options,
@@ -171,11 +183,12 @@ BLOCKS = {
     "examples": examples,
     "versions": versions,
     "figures": figures,
+    "agents": agents,
 }
 
 
 def main() -> None:
-    for page in sorted(DOCS.glob("*.md")):
+    for page in PAGES:
         before = page.read_text()
         after = filled(before)
         if after != before:

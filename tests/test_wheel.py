@@ -28,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source")
     for name in ("pyproject.toml", "README.md", "LICENSE", "train.py"):
         shutil.copy(ROOT / name, source)
-    for name in ("pitch_env", "agents"):
+    for name in ("pitch_env", "agents", "checkpoints"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     pip(["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(source / "dist"), str(source)])
     (found,) = (source / "dist").glob("*.whl")
