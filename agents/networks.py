@@ -132,9 +132,6 @@ class ActionCritic(Critic):
         return value, value + of_actions(beyond, action)
 
 
-OpenCritic = Critic  # until training_run.py names it so
-
-
 @torch.no_grad()
 def move_average(average: nn.Module, network: nn.Module, decay: float) -> None:
     """Move the weights of an average towards those of a network of the same shape; decay 1: not at all."""

@@ -21,10 +21,11 @@ from agents.losses import (
     entropy,
     explained_variance,
     log_policy,
+    of_actions,
 )
-from agents.networks import OpenCritic, PolicyValueNetwork, move_average
+from agents.networks import ActionCritic, Critic, PolicyValueNetwork, move_average
 from agents.ppo_config import Config
-from agents.returns import gae, rewards
+from agents.returns import expected_sarsa, gae, rewards
 from agents.rollout import Rollout
 from agents.training import autocast, complete, descend
 from agents.training_run import TrainingRun
@@ -41,7 +42,7 @@ class Run(TrainingRun):
     """
 
     learner = "ppo"
-    fixed = ("critic", *TrainingRun.fixed)
+    fixed = ("critic", "advantage", *TrainingRun.fixed)
     config: Config
     reference: PolicyValueNetwork | None = None
 
@@ -50,8 +51,10 @@ class Run(TrainingRun):
         config = self.config
         self.network = PolicyValueNetwork(high, config.width, config.depth)
         networks: dict[str, nn.Module] = {"network": self.network}
-        if config.critic == "all":
-            self.critic = networks["critic"] = OpenCritic(high, self.batch.players, config.width, config.depth)
+        hands = self.batch.players if config.critic == "all" else 0
+        if hands or config.advantage == "sarsa":
+            kind = ActionCritic if config.advantage == "sarsa" else Critic
+            self.critic = networks["critic"] = kind(high, hands, config.width, config.depth)
         if config.reference_weight:
             self.reference = networks["reference"] = copy.deepcopy(self.network).requires_grad_(False)
         return networks
@@ -62,8 +65,7 @@ class Run(TrainingRun):
         measured = descend(self, len(decisions.action), lambda rows: losses(self, decisions[rows]))
         if self.reference is not None:
             move_average(self.reference, self.network, self.config.reference_decay)
-        predicted = decisions.target - decisions.advantage
-        return measured | {"explained_variance": explained_variance(predicted, decisions.target)}
+        return measured | {"explained_variance": explained_variance(decisions.estimate, decisions.target)}
 
 
 @dataclass
@@ -77,6 +79,7 @@ class Decisions:
     log_probability: Tensor
     advantage: Tensor
     target: Tensor  # of the critic
+    estimate: Tensor  # what the critic made of it instead
     bonus: Tensor  # the weight of the entropy
 
     def __getitem__(self, rows: Tensor) -> "Decisions":
@@ -86,13 +89,7 @@ class Decisions:
 def prepare(run: Run, rollout: Rollout) -> Decisions:
     """The learner's own decisions of a rollout, with what they brought."""
     config = run.config
-    change, value, actor, done, bootstrap = (
-        getattr(rollout, name).cpu().numpy() for name in ("change", "value", "actor", "done", "bootstrap")
-    )
-    ahead = np.empty_like(value)
-    reward = rewards(change, run.variants, config.reward == "win")
-    gae(reward, value, actor, done, bootstrap, config.gamma, config.lam, ahead)
-    advantage = torch.from_numpy(ahead).to(rollout.value.device)
+    advantage, target, estimate = assess(run, rollout)
     fade = 1 - (1 - config.entropy_final) * run.progress
     is_bid = rollout.phase.flatten() <= Phase.TRUMP
     decisions = Decisions(
@@ -102,10 +99,30 @@ def prepare(run: Run, rollout: Rollout) -> Decisions:
         action=rollout.action.flatten(),
         log_probability=rollout.log_probability.flatten(),
         advantage=advantage.flatten(),
-        target=(advantage + rollout.value).flatten(),
+        target=target.flatten(),
+        estimate=estimate.flatten(),
         bonus=torch.where(is_bid, config.entropy_bids, config.entropy_cards) * fade,
     )
     return decisions if rollout.own.all() else decisions[rollout.own.flatten()]
+
+
+def assess(run: Run, rollout: Rollout) -> tuple[Tensor, Tensor, Tensor]:
+    """Advantages, the critic's targets and its estimates of them, each float32 [T, N]."""
+    config = run.config
+    change, value, action_value, actor, done, bootstrap = (
+        getattr(rollout, name).cpu().numpy()
+        for name in ("change", "value", "action_value", "actor", "done", "bootstrap")
+    )
+    reward = rewards(change, run.variants, config.reward == "win")
+    rest = actor, done, bootstrap, config.gamma, config.lam
+    written = np.empty_like(value)
+    if config.advantage == "sarsa":
+        expected_sarsa(reward, value, action_value, *rest, written)
+        target = torch.from_numpy(written).to(rollout.value.device)
+        return target - rollout.value, target, rollout.action_value
+    gae(reward, value, *rest, written)
+    advantage = torch.from_numpy(written).to(rollout.value.device)
+    return advantage, advantage + rollout.value, rollout.value
 
 
 def losses(run: Run, batch: Decisions) -> dict[str, Tensor]:
@@ -114,7 +131,7 @@ def losses(run: Run, batch: Decisions) -> dict[str, Tensor]:
     with autocast(config):
         logits, value = run.network(batch.observation)
     log_probability = log_policy(logits, batch.mask)
-    log_ratio = log_probability.gather(-1, batch.action.unsqueeze(-1)).squeeze(-1) - batch.log_probability
+    log_ratio = of_actions(log_probability, batch.action) - batch.log_probability
     gain = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std() + 1e-8)
     spread = entropy(log_probability)
     policy_loss = clipped_policy_loss(log_ratio, gain, config.clip).mean()
@@ -129,7 +146,8 @@ def losses(run: Run, batch: Decisions) -> dict[str, Tensor]:
     }
     if run.critic is not None:
         with autocast(config):
-            measured["critic_loss"] = (run.critic(batch.observation, batch.hands) - batch.target).square().mean()
+            estimate = run.critic.assess(batch.observation, batch.hands, log_probability.detach(), batch.action)[1]
+        measured["critic_loss"] = (estimate - batch.target).square().mean()
         measured["loss"] = measured["loss"] + config.value_weight * measured["critic_loss"]
     if run.reference is not None:
         with torch.no_grad(), autocast(config):

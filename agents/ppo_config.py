@@ -13,7 +13,7 @@ class Config(TrainingConfig):
     gamma: float = 1.0
     """Discount from one decision of a seat to its next."""
     lam: float = 0.95
-    """The trace of generalised advantage estimation."""
+    """The trace of the advantage: how far later surprises reach back, 0 to the last decision only, 1 to all."""
     clip: float = 0.2
     """How far the probability ratio may move before its gradient is cut."""
     value_weight: float = 0.5
@@ -31,6 +31,9 @@ class Config(TrainingConfig):
     """What is left of the reference after each update; the rest comes from the weights as they are then."""
     critic: Literal["own", "all"] = "own"
     """What the critic sees while training: what the actor does, or besides all hands. The policy never sees those."""
+    advantage: Literal["gae", "sarsa"] = "gae"
+    """How much better an action was than the policy's mean: generalised advantage estimation, by a critic of states, or
+    expected SARSA(lambda) as in VRPO, by a critic of actions, which leaves out the noise of the actions that follow."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,3 +43,6 @@ class Config(TrainingConfig):
         for name in ("gamma", "lam", "reference_decay"):
             self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")
         self._check("critic", self.critic in ("own", "all"), "own or all")
+        self._check("advantage", self.advantage in ("gae", "sarsa"), "gae or sarsa")
+        learned = self.value_weight > 0 or (self.critic, self.advantage) == ("own", "gae")
+        self._check("value_weight", learned, "above 0 with critic all or advantage sarsa, whose critic would not learn")

@@ -15,7 +15,7 @@ from agents.agent import load
 from agents.distributed import Ranks
 from agents.evaluation import write_json
 from agents.family import FamilySorter
-from agents.networks import OpenCritic, PolicyValueNetwork
+from agents.networks import Critic, PolicyValueNetwork
 from agents.pool import Frozen, Opponents, Pool
 from agents.rollout import Rollout
 from agents.suits import SuitSorter
@@ -37,13 +37,13 @@ class TrainingRun(ABC):
         fixed: options that cannot be other ones when a run goes on.
         networks: by name what is learned, and what follows it and wants no gradients.
         network: the one of them that plays, "network".
-        critic: one that sees all hands, where there is one beside the network's own value.
+        critic: one for training alone, where there is one beside the network's own value.
     """
 
     learner = ""
     fixed: tuple[str, ...] = ("deals", "reward", "against")
     network: PolicyValueNetwork
-    critic: OpenCritic | None = None
+    critic: Critic | None = None
 
     def __init__(self, config: TrainingConfig, ranks: Ranks | None = None) -> None:
         self.config = config
@@ -110,7 +110,8 @@ class TrainingRun(ABC):
     def rollout(self) -> Rollout:
         """Buffers for a roll-out of this run."""
         inputs = self.network.first.in_features
-        return Rollout.like(self.batch, self.config.steps, inputs, self.critic is not None, self.ranks.device)
+        open_hands = self.critic is not None and self.critic.hands > 0
+        return Rollout.like(self.batch, self.config.steps, inputs, open_hands, self.ranks.device)
 
     def save(self, name: str) -> None:
         """Write one of the files that checkpoint.py names into the run's folder, which the first rank does for all.
@@ -177,7 +178,7 @@ class TrainingRun(ABC):
         if saved.tensors["games"].numel() != self.batch.states.nbytes:
             raise ValueError(f"{path} was trained with another num_games; it is {saved.header['config']['num_games']}")
         for name in self.fixed:
-            before = saved.header["config"][name]
+            before = saved.header["config"].get(name, getattr(type(self.config), name))  # older files lack newer ones
             if before != getattr(self.config, name):
                 raise ValueError(f"{path} was trained with another {name}; it is {before}")
         try:
