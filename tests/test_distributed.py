@@ -16,7 +16,7 @@ from agents.learners import read_config
 from agents.ppo import Config, Run
 
 ROOT = Path(__file__).parent.parent
-POOL = replace(SMALL, pool_share=0.5, pool_every=1, pool_size=2)
+POOL = replace(SMALL, pool_share=0.5, pool_every=1, pool_size=2, critic="all", advantage="sarsa")
 
 WORKER = """
 import sys
