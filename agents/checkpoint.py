@@ -202,7 +202,9 @@ class NetworkAgent:
         inputs, allowed, order = self.sorter.sort(rows, np.ascontiguousarray(mask, bool))
         logits, value = self.network(torch.from_numpy(inputs).to(self.network.scale.device))
         chosen = log_policy(logits.cpu(), torch.from_numpy(allowed))
-        return self.sorter.unsort(chosen.numpy(), order), value.cpu().numpy()
+        log_probability = self.sorter.unsort(chosen.numpy(), order)
+        self.sorter.even(rows, log_probability)
+        return log_probability, value.cpu().numpy()
 
     def _checked(self, observation: np.ndarray) -> np.ndarray:
         """The observations as the sorter takes them. Raises ValueError where they are of other rules."""

@@ -26,11 +26,10 @@ from agents import exported, model_card
 from agents.checkpoint import FamilyAgent, NetworkAgent, file_of, load_agent, read
 from agents.evaluation import versions
 from agents.exported import FORMAT, METADATA, SUFFIXES
-from agents.losses import log_policy
-from agents.networks import PolicyValueNetwork
+from agents.networks import PlayingNetwork
 from agents.suits import SuitSorter, suit_sums
 from pitch_env import Rules, VectorGame
-from pitch_env.actions import ACTION_TEXT, NUM_ACTIONS
+from pitch_env.actions import ACTION_TEXT, NUM_ACTIONS, TRUMP
 from pitch_env.files import replace_atomically
 from pitch_env.observation import Part, layout, part_slices, parts
 from pitch_env.state import Phase
@@ -44,7 +43,7 @@ TOLERANCE = 1e-5
 
 
 class SuitOrder(nn.Module):
-    """The order of the suits that a ``SuitSorter`` finds, in tensors; see ``suit_key`` and ``sorted_suits``."""
+    """The order of the suits that a ``SuitSorter`` finds, in tensors; see ``suit_key``, ``sorted_suits``, ``alike``."""
 
     def __init__(self, sorter: SuitSorter) -> None:
         super().__init__()
@@ -54,10 +53,11 @@ class SuitOrder(nn.Module):
         self.register_buffer("weights", torch.from_numpy(_key_weights(sorter)))
         self.register_buffer("order_of_code", torch.from_numpy(sorter.order_of_code))
 
-    def forward(self, observation: Tensor) -> Tensor:
-        """The order of each row, int64 [B], of observations [B, D] of any type."""
+    def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        """The order of each row, int64 [B], of observations [B, D] of any type; and the suits alike, bool [B, 4, 4]."""
         keys = self._keys(observation)
-        return self.order_of_code[_code_within_colours(keys) if self.colours else _code(keys)]
+        order = self.order_of_code[_code_within_colours(keys) if self.colours else _code(keys)]
+        return order, _alike(keys, self.colours)
 
     def _keys(self, observation: Tensor) -> Tensor:
         """The keys int64 [B, 4] of the suits, less 2**63, which makes 64-bit words signed and keeps their order.
@@ -109,18 +109,39 @@ def _code_within_colours(keys: Tensor) -> Tensor:
     return one * 64 + two * 16 + (3 - two) * 4 + (3 - one)
 
 
+def _alike(keys: Tensor, colours: bool) -> Tensor:
+    """Which suits look alike, bool [B, 4, 4]; see ``suits.alike``."""
+    same = keys.unsqueeze(2) == keys.unsqueeze(1)
+    if not colours:
+        return same
+    one_colour = torch.eye(4, dtype=torch.bool, device=keys.device).flip(0)
+    return same & (one_colour | same.flip(1, 2))
+
+
+def _even(probability: Tensor, alike: Tensor) -> Tensor:
+    """Probabilities [B, 71], those of suits alike made the same; see ``SuitSorter.even``."""
+    share = alike.to(probability.dtype)
+    share = share / share.sum(2, keepdim=True)
+    suits = share @ probability[:, :52].unflatten(1, (4, 13))
+    trumps = share @ probability[:, TRUMP : TRUMP + 4].unsqueeze(2)
+    rest = probability[:, 52:TRUMP], probability[:, TRUMP + 4 :]
+    return torch.cat([suits.flatten(1), rest[0], trumps.squeeze(2), rest[1]], 1)
+
+
 class PolicyGraph(nn.Module):
     """All that a network agent does, from what the environment gives to what it wants to know."""
 
-    def __init__(self, rules: Rules, network: PolicyValueNetwork) -> None:
+    def __init__(self, rules: Rules, network: PlayingNetwork) -> None:
         super().__init__()
         sorter = SuitSorter(rules)
         self.order = SuitOrder(sorter)
         self.network = network
         self.points = rules.max_points  # learners scale rewards by it
         self.sources: Tensor  # int64 [24, D]
+        self.action_sources: Tensor  # int64 [24, 71]
         self.places: Tensor  # int64 [24, 71]
         self.register_buffer("sources", torch.from_numpy(sorter.sources))
+        self.register_buffer("action_sources", torch.from_numpy(sorter.action_sources))
         self.register_buffer("places", torch.from_numpy(sorter.action_sources.argsort(1)))
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -132,15 +153,16 @@ class PolicyGraph(nn.Module):
 
         Returns:
             Probabilities float32 [B, 71], exactly zero where illegal; the best legal action int64 [B], of equal ones
-            the lowest; the critic's value float32 [B], in points. A row without a legal action, as the environment
-            gives it to who is not to act, has zeros and the action -1.
+            the lowest; the value that the agent expects float32 [B], in points. A row without a legal action, as the
+            environment gives it to who is not to act, has zeros, the action -1, and a value that means nothing.
         """
-        order = self.order(observation)
-        logits, value = self.network(observation.gather(1, self.sources[order]))
+        order, alike = self.order(observation)
         legal = action_mask.bool()
-        log_probability = log_policy(logits.gather(1, self.places[order]), legal)
-        action = torch.where(legal.any(1), log_probability.argmax(1), -1)
-        return log_probability.exp() * legal, action, value * self.points
+        allowed = legal.gather(1, self.action_sources[order])
+        log_probability, value = self.network.decide(observation.gather(1, self.sources[order]), allowed)
+        probability = _even(log_probability.exp().gather(1, self.places[order]), alike) * legal
+        action = torch.where(legal.any(1), probability.argmax(1), -1)
+        return probability, action, value * self.points
 
 
 def export(
@@ -335,7 +357,7 @@ class Expected:
             phase,
             agent.probabilities(observation, mask),
             greedy.act(observation, mask, rng),
-            agent.values(observation),
+            agent.values(observation, mask),
         )
 
 

@@ -84,3 +84,13 @@ class FamilySorter(SuitSorter):
                 one = np.ascontiguousarray(observation[rows, : len(places)])
                 out[rows[:, None], places], out_mask[rows], order[rows] = sorter.sort(one, mask[rows])
         return out, out_mask, order
+
+    def even(self, observation: np.ndarray, log_probability: np.ndarray) -> None:
+        """As ``SuitSorter.even``, of observations of any of the variants."""
+        kinds = self.kinds(observation)
+        for kind, (sorter, places) in enumerate(zip(self.sorters, self.places, strict=True)):
+            rows = np.flatnonzero(kinds == kind)
+            if len(rows):
+                levelled = log_probability[rows]
+                sorter.even(np.ascontiguousarray(observation[rows, : len(places)]), levelled)
+                log_probability[rows] = levelled

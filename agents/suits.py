@@ -65,6 +65,17 @@ class SuitSorter:
         """The actions in the game for actions chosen by sorted suits: int64 [N]."""
         return self.action_sources[order, chosen]
 
+    def even(self, observation: np.ndarray, log_probability: np.ndarray) -> None:
+        """Give actions that differ by suits alike to the viewer the same share of a policy, in place.
+
+        Which of two such suits stands first says nothing, but a network sees them in different places.
+
+        Args:
+            observation: uint8 [N, D], not sorted.
+            log_probability: float32 [N, 71], of the actions in the game.
+        """
+        in_parallel(_even, len(observation), self.at, self.colours, observation, log_probability)
+
     def unsort(self, values: np.ndarray, order: np.ndarray) -> np.ndarray:
         """Values of actions by sorted suits, [N, 71], as values of the actions in the game."""
         out = np.empty_like(values)
@@ -131,6 +142,14 @@ def suit_key(at, observation, suit):
 
 
 @kernel
+def alike(keys, colours, one, other):
+    """Whether exchanging names of suits, one for the other, can leave all that the viewer sees as it is."""
+    if keys[one] != keys[other]:
+        return False
+    return not colours or one + other == 3 or keys[3 - one] == keys[3 - other]  # 3 - suit: the other of its colour
+
+
+@kernel
 def sorted_suits(keys, colours):
     """The code of the order by falling keys: the suits in places 0 to 3, two bits each."""
     if colours:
@@ -161,3 +180,25 @@ def _sort(start, stop, at, colours, order_of_code, sources, actions, observation
             out[i, j] = observation[i, sources[order[i], j]]
         for j in range(NUM_ACTIONS):
             out_mask[i, j] = mask[i, actions[order[i], j]]
+
+
+@kernel(inline=False, allocates=True)
+def _even(start, stop, at, colours, observation, log_probability):
+    keys, share = np.zeros(4, np.uint64), np.zeros(4)
+    for i in range(start, stop):
+        for suit in range(4):
+            keys[suit] = suit_key(at, observation[i], suit)
+        if keys[0] != keys[1] and keys[0] != keys[2] and keys[0] != keys[3]:
+            if keys[1] != keys[2] and keys[1] != keys[3] and keys[2] != keys[3]:
+                continue
+        for rank in range(14):  # the fourteenth is naming the suit
+            first, step = (rank, 13) if rank < 13 else (TRUMP, 1)
+            for suit in range(4):
+                share[suit] = np.exp(log_probability[i, first + step * suit])
+            for suit in range(4):
+                total, number = 0.0, 0
+                for other in range(4):
+                    if alike(keys, colours, suit, other):
+                        total, number = total + share[other], number + 1
+                if number > 1 and total > 0:
+                    log_probability[i, first + step * suit] = np.log(total / number)

@@ -100,7 +100,7 @@ def test_suits_are_sorted_as_the_kernel_sorts_them(name):
     batch, rng, seen = VectorGame(rules, 200, seed=2, deals=2), np.random.default_rng(0), set()
     for _ in range(30):
         expected = sorter.sort(batch.observation, batch.mask)[2]
-        np.testing.assert_array_equal(order(torch.from_numpy(batch.observation).float()), expected)
+        np.testing.assert_array_equal(order(torch.from_numpy(batch.observation).float())[0], expected)
         seen.update(expected)
         batch.step(batch.random_actions(rng))
     assert len(seen) >= 2
@@ -177,7 +177,7 @@ def test_an_exported_agent_is_the_checkpoints_twin(file):
         rows, legal = observation[:size], mask[:size]
         np.testing.assert_array_equal(twin.act(rows, legal, rng), original.act(rows, legal, rng))
         np.testing.assert_allclose(twin.probabilities(rows, legal), original.probabilities(rows, legal), atol=1e-5)
-        np.testing.assert_allclose(twin.values(rows.astype(np.float32)), original.values(rows), atol=1e-5)
+        np.testing.assert_allclose(twin.values(rows.astype(np.float32), legal), original.values(rows, legal), atol=1e-5)
         np.testing.assert_array_equal(twin.act(wider[:size], legal.astype(np.int8), rng), twin.act(rows, legal, rng))
     drawing = exported.load(file, greedy=False)
     row = int(np.argmax(-np.abs(original.probabilities(observation, mask).max(1) - 0.5)))
@@ -364,7 +364,8 @@ class Unsorted(export.PolicyGraph):
     """Suits as they come."""
 
     def forward(self, observation, action_mask):
-        self.sources, self.places = self.sources[:1].expand(24, -1), self.places[:1].expand(24, -1)
+        for name in ("sources", "action_sources", "places"):
+            setattr(self, name, getattr(self, name)[:1].expand(24, -1))
         return super().forward(observation, action_mask)
 
 
