@@ -188,9 +188,12 @@ def _even(start, stop, at, colours, observation, log_probability):
     for i in range(start, stop):
         for suit in range(4):
             keys[suit] = suit_key(at, observation[i], suit)
-        if keys[0] != keys[1] and keys[0] != keys[2] and keys[0] != keys[3]:
-            if keys[1] != keys[2] and keys[1] != keys[3] and keys[2] != keys[3]:
-                continue
+        tied = False
+        for suit in range(4):
+            for other in range(suit):
+                tied |= keys[suit] == keys[other]
+        if not tied:
+            continue
         for rank in range(14):  # the fourteenth is naming the suit
             first, step = (rank, 13) if rank < 13 else (TRUMP, 1)
             for suit in range(4):
