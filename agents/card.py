@@ -257,7 +257,8 @@ def _identity(source: _Source, file: Path) -> dict[str, Any]:
     header = header | {"format": checkpoint.FORMAT, "config": config | {"out": "", "against": ""}}
     checkpoint.write(file, source.saved.tensors, header)
     write_json(file.with_suffix(".json"), header)
-    content = file.read_bytes()
+    content = _in_order(file.read_bytes())
+    replace_atomically(file, content)
     preset, changed = preset_of(source.rules)
     return {
         "format": FORMAT,
@@ -276,6 +277,16 @@ def _identity(source: _Source, file: Path) -> dict[str, Any]:
         "trained_with": header["versions"],
         "curve": source.curve,
     }
+
+
+def _in_order(content: bytes) -> bytes:
+    """A safetensors file with its metadata in order; the library writes them in another one each time."""
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:start])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
+    return len(text).to_bytes(8, "little") + text + content[start:]
 
 
 @contextlib.contextmanager

@@ -30,10 +30,10 @@ def _opponents(card: dict[str, Any]) -> Iterator[str]:
     for matches, role, words in (
         (lost, "opponent", "It loses to"),
         (open_, "opponent", "It is not clear of"),
-        (beaten_by, "agent", "One opponent among agents like it wins points from them:"),
+        (beaten_by, "agent", "One opponent among agents like it wins from them:"),
     ):
         if matches:
-            yield f"{words} {', '.join(f'`{match[role]}`, {points(match)}' for match in matches)}."
+            yield f"{words} {'; '.join(f'`{match[role]}`, {points(match)}' for match in matches)} points per deal."
 
 
 def _exploiter(card: dict[str, Any]) -> Iterator[str]:

@@ -34,8 +34,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from agents.agent import SHIPPED, Agent, load, load_all
-from agents.baselines import BASELINES
+from agents.agent import Agent, is_name_of_player, load, load_all, shipped
 from agents.evaluation import fingerprint, play_tables
 from pitch_env import Rules
 from pitch_env.actions import MOON_CALL
@@ -136,7 +135,7 @@ class Tournament:
 def _anywhere(name: str) -> str:
     """A name that means the same in any current folder."""
     path = Path(name)
-    if name in BASELINES or (SHIPPED / name).is_dir() or not path.exists():
+    if is_name_of_player(name) or name in shipped() or not path.exists():
         return name
     return str(path.resolve())
 

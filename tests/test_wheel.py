@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,18 @@ def test_a_wheel_in_a_read_only_folder_keeps_its_kernels(wheel: Path, tmp_path: 
     assert (hits, misses) == ("3", "0")  # what the first two compiled was kept, whichever of them was faster
     assert {answer.split()[3] for answer, _ in answers} == {checksum}
     assert list((home / ".cache" / "pitch-env").iterdir())
+
+
+def test_a_wheel_has_the_shipped_agents_by_name(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    code = "from agents.agent import SHIPPED, shipped; print(SHIPPED, *shipped())"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, text=True, capture_output=True, check=True)
+    place, *names = done.stdout.split()
+    assert Path(place) == tmp_path / "agents" / "checkpoints"
+    assert names == sorted(path.parent.name for path in (ROOT / "checkpoints").glob("*/model.safetensors"))
+    for name in names:
+        for file in (ROOT / "checkpoints" / name).iterdir():
+            assert (Path(place) / name / file.name).read_bytes() == file.read_bytes()
