@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from agents import agent as agents_by_name
-from agents import card, card_curve, card_text, checkpoint, cli, load
+from agents import card, card_curve, card_measures, card_text, checkpoint, cli, load
 from agents.card_weaknesses import weaknesses
 from agents.evaluation import duplicate_match, fingerprint
 from agents.puzzles import attempt, load_puzzles, score
 from pitch_env import Rules, VectorGame
+from pitch_env.state import Phase
 
 ROOT = Path(__file__).parent.parent
 RULES = {"players": 3}
@@ -135,6 +136,23 @@ def test_what_the_exploiter_found_is_that_of_its_run(exploiter, shipped):
     assert (found["decisions"], found["match"]["opponent"]) == (there["decisions"], "pair")
 
 
+def test_a_mixture_decides_by_the_other_one_in_its_phases_only():
+    rules = Rules.preset("oklahoma")
+    batch, rng = VectorGame(rules, num_games=200, seed=1), np.random.default_rng(1)
+    greedy, expert = load("greedy"), load("expert")
+    mixed = card_measures.MixedAgent(greedy, expert, card_measures.KINDS["discards"], rules, "mixed")
+    differed = {False: 0, True: 0}
+    for _ in range(40):
+        actions = mixed.act(batch.observation, batch.mask, rng)
+        by_greedy, by_expert = (each.act(batch.observation, batch.mask, rng) for each in (greedy, expert))
+        discards = np.isin(batch.phase, (Phase.EXCHANGE, Phase.DISCARD))
+        assert (actions == np.where(discards, by_expert, by_greedy)).all()
+        for kind in differed:
+            differed[kind] += int((by_greedy != by_expert)[discards == kind].sum())
+        batch.step(actions)
+    assert min(differed.values()) > 0
+
+
 def test_people_can_read_it(shipped):
     made, text = card.read_card(shipped), (shipped / "card.md").read_text()
     for match in [*made["matches"], made["exploiter"]["match"]]:
@@ -160,7 +178,7 @@ def test_weaknesses_follow_from_the_figures(shipped):
     strong["kinds"] = [{"kind": "bids", "by": "search", "deals": 9, "mean": 0.2, "low": 0.1, "high": 0.3}]
     strong["exploiter"], strong["puzzles"] = None, made["puzzles"] | {"themes": {"low": {"puzzles": 2, "score": 0.5}}}
     text = "\n".join(weaknesses(strong))
-    assert "loses to `search`, -0.200 (-0.300 to -0.100)" in text
+    assert "loses to `search`, -0.200 (-0.300 to -0.100) points per deal" in text
     assert "not clear of `bold`" in text
     assert "greedy" not in text
     assert "Its bids cost it points" in text
