@@ -58,6 +58,10 @@ class Match:
         """Whether the agent is better, with the interval clear of zero."""
         return self.low > 0
 
+    def __str__(self) -> str:
+        interval = f"{self.low:+.2f} to {self.high:+.2f}"
+        return f"{self.agent} against {self.opponent}: {self.mean:+.2f} ({interval}) points per deal"
+
 
 def duplicate_match(
     rules: Rules, agent: Agent, opponent: Agent, deals: int, seed: int = 0, records: list[Record] | None = None
