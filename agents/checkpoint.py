@@ -7,7 +7,7 @@ besides what training needs to go on: the optimiser, the games in flight, the ge
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,7 @@ from torch import Tensor
 
 from agents.evaluation import versions
 from agents.family import FamilySorter, common_highs, common_parts
-from agents.losses import log_policy
-from agents.networks import PolicyValueNetwork
+from agents.networks import ActionValueNetwork, PlayingNetwork, PolicyValueNetwork
 from agents.suits import SuitSorter
 from pitch_env import Rules
 from pitch_env.actions import NUM_ACTIONS
@@ -29,6 +28,7 @@ from pitch_env.files import replace_atomically
 from pitch_env.observation import RULES_BYTES, Part, highs, layout, part_slices, width
 
 FORMAT = 2  # 1 had no digest
+NETWORKS: dict[str, Callable[..., PlayingNetwork]] = {"policy": PolicyValueNetwork, "action_values": ActionValueNetwork}
 MODEL, RESUME, FAILED = "model.safetensors", "resume.safetensors", "failed.safetensors"
 
 
@@ -45,7 +45,7 @@ class Checkpoint:
         return {name[len(start) :]: tensor for name, tensor in self.tensors.items() if name.startswith(start)}
 
 
-def header_for(rules: Rules | Sequence[Rules], network: dict[str, int], config: dict[str, Any]) -> dict[str, Any]:
+def header_for(rules: Rules | Sequence[Rules], network: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
     """What every checkpoint says of itself; rules and layout are a list where there are several variants."""
     variants = [rules] if isinstance(rules, Rules) else rules
     every, layouts = [each.to_dict() for each in variants], [_layout(each) for each in variants]
@@ -114,6 +114,7 @@ def _checked_header(path: Path, metadata: dict[str, str], tensors: dict[str, Ten
         raise ValueError(f"{path} is a checkpoint of format {version!r}; this version reads 1 and {FORMAT}")
     if version != 1 and metadata.get("sha256") != _digest(tensors, text):
         raise ValueError(f"{path} is a damaged checkpoint: what it holds is not what was written")
+    header["config"].setdefault("learner", "ppo")  # when there was one only, it was not said
     return header
 
 
@@ -124,18 +125,24 @@ def remove_leftovers(folder: Path) -> None:
             file.unlink(missing_ok=True)
 
 
-def build_network(header: dict[str, Any], path: Path) -> tuple[tuple[Rules, ...], PolicyValueNetwork]:
+def build_network(header: dict[str, Any], path: Path) -> tuple[tuple[Rules, ...], PlayingNetwork]:
     """The variants of a checkpoint, and a network of its shape with fresh weights.
 
     Raises:
-        ValueError: its observations are laid out differently from this version's.
+        ValueError: its observations are laid out differently from this version's, or its network is of another kind.
     """
     rules, layouts = header["rules"], header["observation"]
     variants = tuple(Rules.from_dict(each) for each in (rules if isinstance(rules, list) else [rules]))
     here = [_layout(each) for each in variants]
     if layouts != (here if isinstance(rules, list) else here[0]) or header["actions"] != NUM_ACTIONS:
         raise ValueError(f"{path} was made for other observations than this version of pitch-env writes")
-    return variants, PolicyValueNetwork(input_highs(variants, header["config"].get("deals", 1)), **header["network"])
+    shape = {"kind": "policy"} | header["network"]  # which older ones do not say
+    kind = shape.pop("kind")
+    if kind not in NETWORKS:
+        raise ValueError(
+            f"{path} holds a network of kind {kind!r}; this version of pitch-env has {', '.join(NETWORKS)}"
+        )
+    return variants, NETWORKS[kind](input_highs(variants, header["config"].get("deals", 1)), **shape)
 
 
 def input_highs(variants: Sequence[Rules], deals: int | None = 1) -> np.ndarray:
@@ -163,11 +170,16 @@ class NetworkAgent:
     """
 
     def __init__(
-        self, rules: Rules, network: PolicyValueNetwork, name: str, greedy: bool = True, fingerprint: str | None = None
+        self, rules: Rules, network: PlayingNetwork, name: str, greedy: bool = True, fingerprint: str | None = None
     ) -> None:
         self.rules, self.network, self.name, self.greedy, self.fingerprint = rules, network, name, greedy, fingerprint
         self.sorter = SuitSorter(rules)
         self.scale = np.array([rules.max_points])  # of the values, by variant; 1 for one that learned to win games
+
+    @property
+    def stochastic(self) -> bool:
+        """Whether its policy gives several actions a chance."""
+        return self.network.stochastic
 
     def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """See ``agents.agent.Agent``. Raises ValueError for observations of other rules."""
@@ -184,13 +196,12 @@ class NetworkAgent:
         """The probabilities of all actions, float32 [N, 71], 0 for illegal ones; see ``act`` for the rest."""
         return np.exp(self.log_policy(observation, mask))
 
-    def values(self, observation: np.ndarray) -> np.ndarray:
-        """What the seat to act may expect, float32 [N], relative to the others.
+    def values(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """What the seat to act may expect, float32 [N], relative to the others; see ``act`` for the rest.
 
         Points of the deal; of an agent that was trained to win games, the chance to win.
         """
-        anything = np.ones((len(observation), NUM_ACTIONS), bool)
-        return self._think(observation, anything)[1] * self._scales(observation)
+        return self._think(observation, mask)[1] * self._scales(observation)
 
     def _scales(self, observation: np.ndarray) -> np.ndarray:
         return self.scale.astype(np.float32)
@@ -200,9 +211,9 @@ class NetworkAgent:
         """The logarithms of the policy [N, 71], and the values [N] as the learner scales them."""
         rows = self._checked(observation)
         inputs, allowed, order = self.sorter.sort(rows, np.ascontiguousarray(mask, bool))
-        logits, value = self.network(torch.from_numpy(inputs).to(self.network.scale.device))
-        chosen = log_policy(logits.cpu(), torch.from_numpy(allowed))
-        log_probability = self.sorter.unsort(chosen.numpy(), order)
+        device = self.network.scale.device
+        chosen, value = self.network.decide(*(torch.from_numpy(each).to(device) for each in (inputs, allowed)))
+        log_probability = self.sorter.unsort(chosen.cpu().numpy(), order)
         self.sorter.even(rows, log_probability)
         return log_probability, value.cpu().numpy()
 
@@ -229,7 +240,7 @@ class FamilyAgent(NetworkAgent):
     def __init__(
         self,
         variants: Sequence[Rules],
-        network: PolicyValueNetwork,
+        network: PlayingNetwork,
         name: str,
         greedy: bool = True,
         fingerprint: str | None = None,
@@ -249,7 +260,7 @@ class FamilyAgent(NetworkAgent):
         return np.ascontiguousarray(observation, np.uint8)
 
 
-def make_agent(variants: Sequence[Rules], network: PolicyValueNetwork, name: str, *options: Any) -> NetworkAgent:
+def make_agent(variants: Sequence[Rules], network: PlayingNetwork, name: str, *options: Any) -> NetworkAgent:
     """The agent of a network, for one variant or several; ``options`` are the rest of ``NetworkAgent``'s arguments."""
     if len(variants) == 1:
         return NetworkAgent(variants[0], network, name, *options)

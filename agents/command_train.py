@@ -1,18 +1,22 @@
 """``train``: train an agent. The options are the fields of the learner's config; train.py is a short way to here."""
 
+import argparse
+import importlib
 import os
 import re
 
 # Threads that wait sleep, so that training does not slow down twentyfold when something else runs on the machine.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+import yaml
 from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 
-from agents.learners import read_config
-from agents.ppo_config import Config
+from agents.learners import config_of, read_config
+from agents.training_config import TrainingConfig
 
 DESCRIPTION = "Train an agent by self-play. Ctrl-C saves, and --resume goes on."
 EXAMPLE = "train --config configs/oklahoma.yaml --rule-options '{players: 6}' --learning-rate 3e-4"
@@ -26,33 +30,57 @@ class _Parser(ArgumentParser):
         return re.sub(r"--\w+", lambda option: option[0].replace("_", "-"), shown)
 
 
-def make_parser() -> ArgumentParser:
-    """All options are the fields of the learner's config."""
+def make_parser(learner: str = "ppo") -> ArgumentParser:
+    """All options are the fields of the learner's config: those that all learners have, then its own."""
+    config = config_of(learner)
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
     parser = _Parser(prog="pitch train", description=DESCRIPTION, epilog=f"example: pitch {EXAMPLE}")
     parser.add_argument("--config", action="config", help="a YAML file that sets some of the options below")
     parser.add_argument("--resume", type=str | None, help="the folder of a run that was stopped, to go on with it")
-    parser.add_class_arguments(Config)
+    common = {field.name for field in fields(TrainingConfig)}
+    parser.add_class_arguments(TrainingConfig)
+    parser.add_class_arguments(config, skip=common)
+    changed = {field.name: field.default for field in fields(config) if field.name in common}
+    parser.set_defaults({name: value for name, value in changed.items() if value is not MISSING})
     return parser
 
 
 def parse(arguments: list[str]) -> Namespace:
     """The options that a command line sets; those of the run that it resumes are the defaults. Raises ValueError."""
     arguments = [_with_underscores(each) for each in arguments]
-    parser = make_parser()
-    options = parser.parse_args(arguments)
-    if options.resume is not None:
-        parser.set_defaults(read_config(Path(options.resume)))
-        options = parser.parse_args(arguments)
-    return options
+    named = _first_look(arguments)
+    before: dict[str, Any] = {} if named.resume is None else read_config(Path(named.resume))
+    learner = named.learner or _learner_of_file(named.config) or before.get("learner", "ppo")
+    parser = make_parser(learner)
+    if learner != before.get("learner", learner):
+        raise ValueError(f"learner={learner!r} is not allowed; {named.resume} was trained with {before['learner']}")
+    parser.set_defaults(before)
+    return parser.parse_args(arguments)
+
+
+def _first_look(arguments: list[str]) -> argparse.Namespace:
+    """What decides which options there are."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for name in ("--learner", "--config", "--resume"):
+        parser.add_argument(name)
+    return parser.parse_known_args(arguments)[0]
+
+
+def _learner_of_file(path: str | None) -> str | None:
+    """The learner that a YAML file names. What else may be wrong with the file, the parser says better."""
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8")) if path else None
+    except (OSError, ValueError, yaml.YAMLError):
+        return None
+    return content.get("learner") if isinstance(content, dict) else None
 
 
 def run(options: Namespace) -> None:
     """Train."""
-    from agents.ppo import train
-
-    fields = {name: value for name, value in options.as_dict().items() if name not in ("config", "resume")}
-    train(Config(**fields), None if options.resume is None else Path(options.resume))
+    chosen = {name: value for name, value in options.as_dict().items() if name not in ("config", "resume")}
+    config = config_of(options.learner)(**chosen)
+    learner = importlib.import_module(f"agents.{options.learner}")  # torch takes seconds, and --help needs none
+    learner.train(config, None if options.resume is None else Path(options.resume))
 
 
 def _with_underscores(argument: str) -> str:

@@ -53,9 +53,9 @@ class ExportedAgent:
         """The probabilities of all actions, float32 [N, 71]; see ``answer``."""
         return self.answer(observation, mask)[0]
 
-    def values(self, observation: np.ndarray) -> np.ndarray:
+    def values(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """What the seat to act may expect of the deal: points relative to the others, float32 [N]; see ``answer``."""
-        return self.answer(observation, np.ones((len(observation), len(self.metadata["actions"])), bool))[2]
+        return self.answer(observation, mask)[2]
 
     def answer(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All that the policy says.

@@ -4,11 +4,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from agents import ppo_config
+from agents import dmc_config, ppo_config
 from agents.training_config import TrainingConfig
 
-# The learner itself is the file of the same name.
-CONFIGS: dict[str, type[TrainingConfig]] = {"ppo": ppo_config.Config}
+# The learner itself, with its ``train``, is the file of the same name.
+CONFIGS: dict[str, type[TrainingConfig]] = {"ppo": ppo_config.Config, "dmc": dmc_config.Config}
+
+
+def config_of(learner: str) -> type[TrainingConfig]:
+    """The config of a learner. Raises ValueError for an unknown one."""
+    if learner not in CONFIGS:
+        raise ValueError(f"learner={learner!r} is not allowed; it is {' or '.join(CONFIGS)}")
+    return CONFIGS[learner]
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -17,8 +24,9 @@ def read_config(path: Path) -> dict[str, Any]:
 
     file = path / checkpoint.RESUME if path.is_dir() else path
     header = checkpoint.read(file).header
-    strange = sorted(header["config"].keys() - {field.name for field in fields(CONFIGS["ppo"])})
+    config = header["config"]
+    strange = sorted(config.keys() - {field.name for field in fields(config_of(config["learner"]))})
     if strange:
         made = header["versions"]["pitch-env"]
         raise ValueError(f"{file} was made by another version ({made}), whose options {strange} this one does not have")
-    return header["config"] | {"out": str(file.parent)}
+    return config | {"out": str(file.parent)}

@@ -1,4 +1,6 @@
-"""The networks: a policy with a value, one for all seats of a game, and critics that may see all hands."""
+"""The networks: a policy with a value, or values of actions, for all seats; critics that may see all hands."""
+
+from abc import ABC, abstractmethod
 
 import numpy as np
 import torch
@@ -47,7 +49,29 @@ class Trunk(nn.Module):
         return functional.relu(self.norm(x))
 
 
-class PolicyValueNetwork(Trunk):
+class PlayingNetwork(Trunk, ABC):
+    """A network that plays: what an agent needs of it, whichever learner made it; see ``Trunk``.
+
+    Attributes:
+        stochastic: whether its policy gives several actions a chance.
+    """
+
+    stochastic = True
+
+    @abstractmethod
+    def decide(self, observation: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """What it would do, and what it expects.
+
+        Args:
+            observation: [B, D] of any type.
+            mask: bool [B, 71], the legal actions.
+
+        Returns:
+            Log-probabilities [B, 71] of its policy, and values [B].
+        """
+
+
+class PolicyValueNetwork(PlayingNetwork):
     """From observations, as the engine writes them, to logits and a value; see ``Trunk``."""
 
     def __init__(self, high: np.ndarray, width: int = 256, depth: int = 1) -> None:
@@ -63,15 +87,44 @@ class PolicyValueNetwork(Trunk):
         x = self.features(observation)
         return self.policy(x), self.value(x).squeeze(-1).float()
 
+    def decide(self, observation: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """See ``PlayingNetwork``."""
+        logits, value = self(observation)
+        return log_policy(logits, mask), value
+
     @torch.no_grad()
     def sample(self, observation: Tensor, mask: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         """Actions [B] drawn from the policy, the log-probabilities [B, 71] of all actions, and values [B]."""
-        logits, value = self(observation)
-        log_probability = log_policy(logits, mask)
+        log_probability, value = self.decide(observation, mask)
         # The Gumbel trick: the largest of log-probabilities with Gumbel noise is a draw, in one pass.
         noise = torch.empty_like(log_probability).exponential_(generator=generator).log()
         action = (log_probability - noise).argmax(-1)
         return action, log_probability, value
+
+
+class ActionValueNetwork(PlayingNetwork):
+    """From observations to what each action is worth; see ``Trunk``.
+
+    Its policy is greedy: the best legal action, by itself; and a state is worth what that action is.
+    """
+
+    stochastic = False
+
+    def __init__(self, high: np.ndarray, width: int = 256, depth: int = 1) -> None:
+        super().__init__(high, width, depth)
+        self.values = nn.Linear(width, NUM_ACTIONS)
+        self.initialise()
+        nn.init.orthogonal_(self.values.weight, 0.01)  # begin without a preference
+
+    def forward(self, observation: Tensor) -> Tensor:
+        """Values [B, 71] of all actions, also of illegal ones, for observations [B, D] of any type."""
+        return self.values(self.features(observation)).float()
+
+    def decide(self, observation: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """See ``PlayingNetwork``."""
+        value, best = self(observation).masked_fill(~mask, -1e9).max(-1, keepdim=True)
+        chosen = torch.arange(NUM_ACTIONS, device=best.device) == best
+        return log_policy(torch.zeros_like(chosen, dtype=torch.float32), chosen), value.squeeze(-1)
 
 
 class Critic(Trunk):

@@ -42,7 +42,7 @@ def opinion(agent: Agent, game: Game, rng: np.random.Generator) -> Opinion:
         legal = sorted(game.legal_ids(), key=lambda action: -chances[action])
         shares = [(action_text(action), float(chances[action])) for action in legal]
     if hasattr(agent, "values"):
-        value = float(agent.values(observation)[0])
+        value = float(agent.values(observation, mask)[0])
     return Opinion(agent.name, action_text(choice), shares, value)
 
 

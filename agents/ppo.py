@@ -41,8 +41,8 @@ class Run(TrainingRun):
         reference: a moving average of the network that the policy is held to, or None.
     """
 
-    learner = "ppo"
     fixed = ("critic", "advantage", *TrainingRun.fixed)
+    exploring = "entropy_bids"
     config: Config
     reference: PolicyValueNetwork | None = None
 

@@ -57,6 +57,7 @@ def report_games(
 def progress_line(run: TrainingRun, measured: dict[str, float], matches: dict[str, list[Match]]) -> str:
     """How the run is going, in one line."""
     rate = measured["decisions_per_second"]
+    exploring = "  ".join(f"{name} {measured[name]:.2f}" for name in ("entropy", "explored") if name in measured)
     left = int(run.seconds * (1 / run.progress - 1))
     scores = "  ".join(
         ("" if len(matches) == 1 else f"{variant}: ")
@@ -65,7 +66,7 @@ def progress_line(run: TrainingRun, measured: dict[str, float], matches: dict[st
     )
     return (
         f"{run.progress:4.0%}  {run.decisions / 1e6:.1f}M decisions  {rate:,.0f}/s  {left // 60}:{left % 60:02d} left  "
-        f"loss {measured['loss']:+.3f}  entropy {measured['entropy']:.2f}  points per deal: {scores}"
+        f"loss {measured['loss']:+.3f}  {exploring}  points per deal: {scores}"
     )
 
 

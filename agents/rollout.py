@@ -1,6 +1,7 @@
 """Playing a batch of games with a policy, and keeping what a learner needs of it."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -32,7 +33,7 @@ class Rollout:
     done: Tensor  # bool [T, N]
     own: Tensor  # bool [T, N], whether the learner chose; of the decisions of others only what they brought is kept
     hands: Tensor  # uint8 [T, N, players * 54], all hands for a critic that sees them; else [T, N, 0]
-    bootstrap: Tensor  # float32 [N, players], the critic's estimate for each seat after the last step
+    bootstrap: Tensor  # float32 [N, players], the critic's estimate for each seat after the last step; else [N, 0]
 
     @classmethod
     def like(
@@ -63,6 +64,22 @@ class Rollout:
             bootstrap=torch.zeros(games, players),
         )
         return cls(**{name: buffer.to(device) for name, buffer in vars(rollout).items()})
+
+
+class Actor(Protocol):
+    """Who acts for the learner in a roll-out."""
+
+    def sample(self, observation: Tensor, mask: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+        """Choose.
+
+        Args:
+            observation: uint8 [B, D], the suits sorted.
+            mask: bool [B, 71].
+            generator: chance.
+
+        Returns:
+            Actions [B], the log-probabilities [B, 71] with which each could be chosen, and values [B] of the states.
+        """
 
 
 class DealCounts:
@@ -135,7 +152,7 @@ def hands_seen(critic: Critic, batch: VectorGame, seats: np.ndarray, order: np.n
 def collect(
     batch: VectorGame,
     sorter: SuitSorter,
-    network: PolicyValueNetwork,
+    network: Actor,
     rollout: Rollout,
     generator: torch.Generator,
     counts: DealCounts,
@@ -181,16 +198,15 @@ def collect(
         counts.add_deals(batch)
         if opponents is not None and rng is not None:
             opponents.seat(np.flatnonzero(batch.done), rng)
-    for seat in range(batch.players):
+    for seat in range(rollout.bootstrap.shape[1]):
         seats = np.minimum(seat, seats_of(batch) - 1)  # what is written for seats that do not exist is not read
         rollout.bootstrap[:, seat] = expected(batch, sorter, network, critic, seats)
 
 
 @torch.no_grad()
-def expected(
-    batch: VectorGame, sorter: SuitSorter, network: PolicyValueNetwork, critic: Critic | None, seats: np.ndarray
-) -> Tensor:
+def expected(batch: VectorGame, sorter: SuitSorter, network: Actor, critic: Critic | None, seats: np.ndarray) -> Tensor:
     """What the critic, or the network where there is none, expects for one seat of each game: float32 [N]."""
+    assert isinstance(network, PolicyValueNetwork), "it alone has values of states in which a seat is not to act"
     rows, _, order = sorter.sort(batch.observe(seats), batch.mask)
     observation = torch.from_numpy(rows).to(network.scale.device)
     if critic is None:

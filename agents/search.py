@@ -171,6 +171,10 @@ def search_agent(text: str) -> SearchAgent:
         named = load(parts[1])
         if not isinstance(named, Policy):
             raise ValueError(f"{parts[1]!r} cannot be the policy of a search; a trained agent can")
+        if not getattr(named, "stochastic", True):
+            raise ValueError(
+                f"{parts[1]!r} cannot be the policy of a search: it is sure of one action and tries no other"
+            )
         policy = named
     samples, milliseconds = SAMPLES, None
     if budget and budget[2]:

@@ -1,7 +1,7 @@
 """What learners have in common: from a config to a run that plays, learns, tells, is evaluated, stops and goes on.
 
-A learner is a ``TrainingRun`` of its own, with the networks and the ``update``, and gives it to ``complete``. What an update
-needs of this file are ``descend`` and ``autocast``.
+A learner is a ``TrainingRun`` of its own, with the networks and the ``update``, and gives it to ``complete``. What an
+update needs of this file are ``descend`` and ``autocast``.
 """
 
 import time
@@ -110,7 +110,7 @@ def iterate(run: TrainingRun, rollout: Rollout, counts: DealCounts) -> dict[str,
     started = time.perf_counter()
     with autocast(run.config):
         collect(
-            run.batch, run.sorter, run.network, rollout, run.generator, counts,
+            run.batch, run.sorter, run.actor, rollout, run.generator, counts,
             opponents=run.opponents, critic=run.critic, win=run.config.reward == "win",
         )  # fmt: skip
     measured = run.update(rollout)
@@ -175,7 +175,7 @@ def check_bids(run: TrainingRun, pass_rate: float) -> None:
     if run.passing >= PASSING_UPDATES:
         raise FloatingPointError(
             f"bidding has collapsed: {pass_rate:.2%} of the calls were passes in the last {run.passing} updates; "
-            "a larger entropy_bids may help, and pass_limit=1 lets it go on"
+            f"a larger {run.exploring} may help, and pass_limit=1 lets it go on"
         )
 
 

@@ -11,6 +11,9 @@ from pitch_env import Rules
 class TrainingConfig:
     """A training run."""
 
+    learner: str = "ppo"
+    """How it is learned: ppo, by proximal policy optimisation, or dmc, by deep Monte Carlo. Each has options of its own
+    beside these; with the name before it --help shows them."""
     rules: list[str] | str = "auction"
     """The preset that is learned, or a list of several, which one network learns at once."""
     rule_options: list[dict[str, Any]] | dict[str, Any] = field(default_factory=dict)
@@ -76,6 +79,8 @@ class TrainingConfig:
     """Keep the deals of the matches at the end as game records, in records.jsonl."""
 
     def __post_init__(self) -> None:
+        own = type(self).learner
+        self._check("learner", self.learner == own, f"{own!r} in a config of this learner")
         variants = self.variants()
         self.out = self.out or f"runs/{self.presets[0] if len(variants) == 1 else 'family'}"
         for name in (

@@ -5,6 +5,7 @@ import itertools
 from abc import ABC, abstractmethod
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,9 +16,9 @@ from agents.agent import load
 from agents.distributed import Ranks
 from agents.evaluation import write_json
 from agents.family import FamilySorter
-from agents.networks import Critic, PolicyValueNetwork
+from agents.networks import Critic, PlayingNetwork, PolicyValueNetwork
 from agents.pool import Frozen, Opponents, Pool
-from agents.rollout import Rollout
+from agents.rollout import Actor, Rollout
 from agents.suits import SuitSorter
 from agents.training_config import TrainingConfig
 from pitch_env import VectorGame
@@ -33,16 +34,16 @@ class TrainingRun(ABC):
     chance of their own.
 
     Attributes:
-        learner: what the learner is called.
+        exploring: the option that keeps bids exploring.
         fixed: options that cannot be other ones when a run goes on.
         networks: by name what is learned, and what follows it and wants no gradients.
         network: the one of them that plays, "network".
         critic: one for training alone, where there is one beside the network's own value.
     """
 
-    learner = ""
-    fixed: tuple[str, ...] = ("deals", "reward", "against")
-    network: PolicyValueNetwork
+    exploring: str
+    fixed: tuple[str, ...] = ("learner", "deals", "reward", "against")
+    network: PlayingNetwork
     critic: Critic | None = None
 
     def __init__(self, config: TrainingConfig, ranks: Ranks | None = None) -> None:
@@ -98,6 +99,17 @@ class TrainingRun(ABC):
         )
 
     @property
+    def shape(self) -> dict[str, Any]:
+        """What a checkpoint says of the network, from which it can be built anew; see ``checkpoint.NETWORKS``."""
+        return {"width": self.config.width, "depth": self.config.depth}
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts for the learner in a roll-out."""
+        assert isinstance(self.network, PolicyValueNetwork)
+        return self.network
+
+    @property
     def progress(self) -> float:
         """The share of the run that is done, 0 to 1."""
         spent = self.seconds / (60 * self.config.minutes) if self.config.minutes else 0.0
@@ -105,7 +117,7 @@ class TrainingRun(ABC):
 
     def agent(self) -> checkpoint.NetworkAgent:
         """The network as it is now, playing its most probable actions."""
-        return checkpoint.make_agent(self.variants, self.network, self.learner)
+        return checkpoint.make_agent(self.variants, self.network, self.config.learner)
 
     def rollout(self) -> Rollout:
         """Buffers for a roll-out of this run."""
@@ -126,8 +138,7 @@ class TrainingRun(ABC):
             everyone = self.ranks.gather(mine)
         if not self.ranks.first:
             return
-        network = {"width": self.config.width, "depth": self.config.depth}
-        header = checkpoint.header_for(self.variants, network, asdict(self.config))
+        header = checkpoint.header_for(self.variants, self.shape, asdict(self.config))
         header |= {"decisions": self.decisions, "seconds": round(self.seconds, 1)}
         tensors = {f"network.{key}": value for key, value in self.network.state_dict().items()}
         if name != checkpoint.MODEL:

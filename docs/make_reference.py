@@ -8,6 +8,7 @@ import ast
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from unittest import mock
 
@@ -18,6 +19,8 @@ from agents.agent import SHIPPED
 from agents.cli import COMMANDS, make_parser
 from agents.command_rules import describe
 from agents.command_train import make_parser as make_train_parser
+from agents.learners import CONFIGS
+from agents.training_config import TrainingConfig
 from pitch_env import Rules
 from pitch_env.actions import ACTION_TEXT, DONE, MOON, PASS, TRUMP
 from pitch_env.cards import CARD_TEXT
@@ -122,9 +125,30 @@ def command(name: str) -> str:
     """What --help prints, on every terminal the same."""
     with mock.patch.dict(os.environ, {"COLUMNS": "100", "NO_COLOR": "1"}):
         if name == "train":
-            return fenced(make_train_parser().format_help())
+            return fenced(make_train_parser().format_help()) + learners()
         (chooser,) = (action for action in make_parser(name)._actions if action.dest == "command")
         return fenced(chooser.choices[name].format_help())  # type: ignore[index]
+
+
+def learners() -> str:
+    """The options that learners other than the default one have of their own."""
+    others = [name for name in CONFIGS if name != TrainingConfig.learner]
+    shown = {name: make_train_parser(name).format_help() for name in others}
+    heading = re.compile(r"^\S.* run:$", re.MULTILINE)  # there is one for all learners, and then the learner's
+    own = {name: text[[*heading.finditer(text)][-1].start() : text.index("\nexample:")] for name, text in shown.items()}
+    return "".join(
+        f"\nWith `--learner {name}` the last ones are others, and there are other defaults: {defaults(name)}.\n\n"
+        + fenced(own[name])
+        for name in others
+    )
+
+
+def defaults(learner: str) -> str:
+    """The defaults of a learner that are not those of all."""
+    common = {field.name: field.default for field in fields(TrainingConfig) if field.name != "learner"}
+    own = {field.name: field.default for field in fields(CONFIGS[learner])}
+    changed = [name for name, value in common.items() if own[name] != value]
+    return ", ".join(f"{code(name.replace('_', '-'))} {own[name]}" for name in changed)
 
 
 def commands() -> str:

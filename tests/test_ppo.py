@@ -14,9 +14,10 @@ import torch
 from safetensors.torch import save_file
 from trainers import SMALL, assert_same, iterate, weights
 
-from agents import checkpoint, load, ppo
+from agents import checkpoint, command_train, load, ppo
 from agents.evaluation import duplicate_match
-from agents.ppo import Config, Run
+from agents.learners import CONFIGS
+from agents.ppo import Run
 from agents.rollout import DealCounts, collect
 from pitch_env import Rules, VectorGame, pitch_v0
 
@@ -272,11 +273,9 @@ def test_a_config_file_is_overridden_by_options_and_its_numbers_are_numbers(tmp_
 
 @pytest.mark.parametrize("file", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda file: file.stem)
 def test_the_configs_can_be_read(file):
-    from train import make_parser
-
-    options = make_parser().parse_args(["--config", str(file)]).as_dict()
+    options = command_train.parse(["--config", str(file)]).as_dict()
     del options["config"], options["resume"]
-    Config(**options)
+    CONFIGS[options["learner"]](**options)
 
 
 def test_more_decisions_make_a_stronger_agent(tmp_path):

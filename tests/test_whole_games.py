@@ -70,7 +70,7 @@ def test_an_agent_of_whole_games_plays_as_it_was_saved_and_says_its_chance(tmp_p
     )
     with torch.no_grad():
         rows = torch.from_numpy(run.sorter.sort(batch.observation, batch.mask)[0])
-        np.testing.assert_allclose(agent.values(batch.observation), run.network(rows)[1].numpy(), rtol=1e-6)
+        np.testing.assert_allclose(agent.values(batch.observation, batch.mask), run.network(rows)[1].numpy(), rtol=1e-6)
 
 
 def test_games_won_of_equal_players_is_an_even_share_and_of_unequal_ones_is_not():

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import torch
 
-from agents import checkpoint, training
+from agents import checkpoint, dmc, training
 from agents.ppo import Config, Run
 from agents.rollout import DealCounts
+from agents.training_config import TrainingConfig
+from agents.training_run import TrainingRun
 
 SMALL = Config(
     total_decisions=40_000, num_games=64, steps=16, minibatch=512, width=32, evaluate_deals=20, final_deals=50,
@@ -15,15 +17,18 @@ SMALL = Config(
 UPDATE = SMALL.num_games * SMALL.steps  # decisions of one
 
 
-def iterate(run: Run, times: int) -> list[dict[str, float]]:
+RUNS: dict[str, type[TrainingRun]] = {"ppo": Run, "dmc": dmc.Run}
+
+
+def iterate(run: TrainingRun, times: int) -> list[dict[str, float]]:
     """So many updates; what each measured."""
     rollout = run.rollout()
     return [training.iterate(run, rollout, DealCounts()) for _ in range(times)]
 
 
-def whole_and_resumed(config: Config, before: int, after: int) -> tuple[Run, Run]:
+def whole_and_resumed(config: TrainingConfig, before: int, after: int) -> tuple[TrainingRun, TrainingRun]:
     """A run of so many updates in one go, and one that stopped between them, was saved, and went on as another."""
-    whole, first, second = (Run(config) for _ in range(3))
+    whole, first, second = (RUNS[config.learner](config) for _ in range(3))
     iterate(whole, before + after)
     iterate(first, before)
     first.save(checkpoint.RESUME)
@@ -32,7 +37,7 @@ def whole_and_resumed(config: Config, before: int, after: int) -> tuple[Run, Run
     return whole, second
 
 
-def weights(run: Run) -> dict[str, torch.Tensor]:
+def weights(run: TrainingRun) -> dict[str, torch.Tensor]:
     """A copy of the network's weights."""
     return {name: value.clone() for name, value in run.network.state_dict().items()}
 
