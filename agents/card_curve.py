@@ -71,8 +71,8 @@ def picture(curve: dict[str, Any]) -> bytes:
     for axes in (points, entropy, rest):
         axes.set_xlabel("million decisions")
         axes.grid(alpha=0.3)
-    for axes in (points, rest):
-        axes.legend(frameon=False)
+        if axes.get_legend_handles_labels()[0] and axes is not entropy:
+            axes.legend(frameon=False)
     drawn, small = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, dpi=100)
     image = Image.open(drawn).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)

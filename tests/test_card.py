@@ -130,6 +130,11 @@ def test_long_curves_are_thinned_with_both_ends():
     assert (kept[0][0], kept[-1][0]) == (0, 99_990)
 
 
+def test_a_learner_without_a_critic_has_a_picture_too():
+    curve = {"points_per_deal": {"expert": [[1000, 0.1, 0.0, 0.2], [2000, 0.2, 0.1, 0.3]]}, "training": {}}
+    assert card_curve.picture(curve).startswith(b"\x89PNG")
+
+
 def test_what_the_exploiter_found_is_that_of_its_run(exploiter, shipped):
     found, there = card.read_card(shipped)["exploiter"], json.loads((exploiter / "evaluation.json").read_text())
     assert found["match"]["mean"] == there["matches"][0]["mean"]
