@@ -63,7 +63,10 @@ def _first_look(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for name in ("--learner", "--config", "--resume"):
         parser.add_argument(name)
-    return parser.parse_known_args(arguments)[0]
+    try:
+        return parser.parse_known_args(arguments)[0]
+    except argparse.ArgumentError:  # of an option without a value, which the parser of all options says better
+        return parser.parse_args([])
 
 
 def _learner_of_file(path: str | None) -> str | None:

@@ -13,7 +13,7 @@ CONFIGS: dict[str, type[TrainingConfig]] = {"ppo": ppo_config.Config, "dmc": dmc
 
 def config_of(learner: str) -> type[TrainingConfig]:
     """The config of a learner. Raises ValueError for an unknown one."""
-    if learner not in CONFIGS:
+    if learner not in [*CONFIGS]:  # a file may name anything, also what cannot be a key
         raise ValueError(f"learner={learner!r} is not allowed; it is {' or '.join(CONFIGS)}")
     return CONFIGS[learner]
 

@@ -126,7 +126,7 @@ def test_exploring_fades():
 
 
 def test_it_learns_to_beat_random(tmp_path):
-    against_random = dmc.train(replace(SMALL, total_decisions=100_000, width=64, out=str(tmp_path)))[0]
+    against_random = dmc.train(replace(SMALL, total_decisions=60_000, width=64, out=str(tmp_path)))[0]
     assert against_random.opponent == "random"
     assert against_random.low > 0.5
     assert load(tmp_path).name == tmp_path.name
@@ -177,9 +177,13 @@ def test_the_learner_decides_which_options_there_are(tmp_path, capsys):
     file = tmp_path / "my.yaml"
     file.write_text("learner: dmc\nepsilon_bids: 0.3\n")
     assert command_train.parse([f"--config={file}"]).epsilon_bids == 0.3
-    with pytest.raises(SystemExit):
-        command_train.parse(["--learner=dmc", "--clip=0.1"])
-    assert "clip" in capsys.readouterr().err
+    for wrong, says in ((["--learner=dmc", "--clip=0.1"], "clip"), (["--learner"], "expected one argument")):
+        with pytest.raises(SystemExit):
+            command_train.parse(wrong)
+        assert says in capsys.readouterr().err
+    file.write_text("learner: [dmc]\n")
+    with pytest.raises(ValueError, match=r"learner=\['dmc'\] is not allowed; it is ppo or dmc"):
+        command_train.parse(["--config", str(file)])
     assert cli.main(["train", "--learner", "sarsa"]) == 1
     assert "learner='sarsa' is not allowed; it is ppo or dmc" in capsys.readouterr().err
 
