@@ -89,7 +89,7 @@ class Decisions:
 def prepare(run: Run, rollout: Rollout) -> Decisions:
     """The learner's own decisions of a rollout, with what they brought."""
     config = run.config
-    advantage, target, estimate = assess(run, rollout)
+    advantage, target, estimate = advantages(run, rollout)
     fade = 1 - (1 - config.entropy_final) * run.progress
     is_bid = rollout.phase.flatten() <= Phase.TRUMP
     decisions = Decisions(
@@ -106,7 +106,7 @@ def prepare(run: Run, rollout: Rollout) -> Decisions:
     return decisions if rollout.own.all() else decisions[rollout.own.flatten()]
 
 
-def assess(run: Run, rollout: Rollout) -> tuple[Tensor, Tensor, Tensor]:
+def advantages(run: Run, rollout: Rollout) -> tuple[Tensor, Tensor, Tensor]:
     """Advantages, the critic's targets and its estimates of them, each float32 [T, N]."""
     config = run.config
     change, value, action_value, actor, done, bootstrap = (

@@ -12,7 +12,7 @@ from agents.evaluation import duplicate_match
 from agents.learners import read_config
 from agents.losses import explained_variance, log_policy, of_actions
 from agents.networks import ActionCritic, Critic
-from agents.ppo import Config, Run, assess, prepare
+from agents.ppo import Config, Run, advantages, prepare
 from agents.rollout import DealCounts, collect
 from pitch_env import Rules
 from pitch_env.actions import NUM_ACTIONS
@@ -96,7 +96,7 @@ def test_rollouts_keep_what_the_critic_made_of_the_actions_taken(config):
         value, action_value = run.critic.assess(rows, hands, log_probability, rollout.action.flatten())
     torch.testing.assert_close(rollout.value.flatten(), value, rtol=0, atol=1e-4)
     torch.testing.assert_close(rollout.action_value.flatten(), action_value, rtol=0, atol=1e-4)
-    advantage, target, estimate = assess(run, rollout)
+    advantage, target, estimate = advantages(run, rollout)
     torch.testing.assert_close(advantage, target - rollout.value)
     assert (estimate == rollout.action_value).all()
     assert (target - advantage - estimate).abs().max() > 0.1  # V is another thing than Q
