@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from pettingzoo.utils import BaseWrapper  # type: ignore[import-untyped]
 from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 
 from pitch_env import pitch_v0
 
 
-class _ObservationsKey(BaseWrapper):
+class _ObservationsKey(pitch_v0.raw_env):
     """An observation under the key ``observations``, where RLlib's module for masked actions looks for it."""
 
     def observation_space(self, agent: str) -> spaces.Space:
         space = super().observation_space(agent)
+        assert isinstance(space, spaces.Dict)
         return spaces.Dict({"observations": space["observation"], "action_mask": space["action_mask"]})
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
@@ -40,4 +40,4 @@ class PitchMultiAgentEnv(PettingZooEnv):
     """
 
     def __init__(self, config: dict[str, Any] | None = None) -> None:
-        super().__init__(_ObservationsKey(pitch_v0.env(**(config or {}))))
+        super().__init__(_ObservationsKey(**(config or {})))
