@@ -6,7 +6,7 @@ differs from DouZero: one network answers for all 71 actions at once, in place o
 seats; chance takes bids more often than cards; Adam, in place of RMSProp in many processes.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from agents.evaluation import Match
 from agents.losses import explained_variance, of_actions
 from agents.networks import ActionValueNetwork
 from agents.returns import returns, rewards
-from agents.rollout import Rollout
+from agents.rollout import Rollout, Rows
 from agents.training import autocast, complete, descend
 from agents.training_run import TrainingRun
 from pitch_env.actions import DONE, TRUMP
@@ -88,16 +88,13 @@ class EpsilonGreedy:
 
 
 @dataclass
-class Decisions:
+class Decisions(Rows):
     """What an update learns from, a row for each of B decisions; see ``Rollout``."""
 
     observation: Tensor
     action: Tensor
     target: Tensor
     estimate: Tensor  # of the best action, when it was taken
-
-    def __getitem__(self, rows: Tensor) -> "Decisions":
-        return Decisions(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
 def prepare(run: Run, rollout: Rollout) -> Decisions:
@@ -111,7 +108,7 @@ def prepare(run: Run, rollout: Rollout) -> Decisions:
         target=target.flatten(),
         estimate=rollout.value.flatten(),
     )
-    return decisions[(rollout.own & ~target.isnan()).flatten()]
+    return decisions.where((rollout.own & ~target.isnan()).flatten())
 
 
 def losses(run: Run, batch: Decisions) -> dict[str, Tensor]:

@@ -14,9 +14,14 @@ def of_actions(entries: Tensor, action: Tensor) -> Tensor:
     return entries.gather(-1, action.unsqueeze(-1)).squeeze(-1)
 
 
+def probabilities(log_probability: Tensor) -> Tensor:
+    """Probabilities of log-probabilities, those below 1e-34 being about that: ``exp`` is slow where it underflows."""
+    return log_probability.clamp(min=-80).exp()
+
+
 def entropy(log_probability: Tensor) -> Tensor:
     """The entropy [B] of log-probabilities [B, A], in nats."""
-    return -(log_probability.exp() * log_probability).sum(-1)
+    return -(probabilities(log_probability) * log_probability).sum(-1)
 
 
 def clipped_policy_loss(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
@@ -35,10 +40,16 @@ def divergence(log_probability: Tensor, reference: Tensor) -> Tensor:
 
     The proximal term of magnetic mirror descent (Sokota et al., 2023), which keeps self-play from running in circles.
     """
-    return (log_probability.exp() * (log_probability - reference)).sum(-1)
+    return (probabilities(log_probability) * (log_probability - reference)).sum(-1)
 
 
 def explained_variance(predicted: Tensor, target: Tensor) -> float:
     """The share of the target's variance that the prediction explains: 1 perfect, 0 as good as the mean."""
     variance = target.var()
     return float("nan") if variance == 0 else float(1 - (target - predicted).var() / variance)
+
+
+def calibration_slope(predicted: Tensor, target: Tensor) -> float:
+    """By how much the target rises on average where the prediction rises by 1: it is 1 where that can be believed."""
+    spread = predicted - predicted.mean()
+    return float((spread * target).mean() / spread.square().mean())

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.losses import log_policy, of_actions
+from agents.losses import log_policy, of_actions, probabilities
 from pitch_env.actions import NUM_ACTIONS
 from pitch_env.cards import NUM_CARDS
 
@@ -96,10 +96,10 @@ class PolicyValueNetwork(PlayingNetwork):
     def sample(self, observation: Tensor, mask: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         """Actions [B] drawn from the policy, the log-probabilities [B, 71] of all actions, and values [B]."""
         log_probability, value = self.decide(observation, mask)
-        # The Gumbel trick: the largest of log-probabilities with Gumbel noise is a draw, in one pass.
-        noise = torch.empty_like(log_probability).exponential_(generator=generator).log()
-        action = (log_probability - noise).argmax(-1)
-        return action, log_probability, value
+        # One random number a row, which falls between two sums of probabilities; float64 keeps it below the last one.
+        sums = (probabilities(log_probability) * mask).double().cumsum(-1)
+        drawn = torch.rand(len(mask), 1, generator=generator, dtype=torch.float64, device=mask.device) * sums[:, -1:]
+        return torch.searchsorted(sums, drawn, right=True).squeeze(-1), log_probability, value
 
 
 class ActionValueNetwork(PlayingNetwork):

@@ -6,7 +6,7 @@ are not decisions, and an update sees many thousand of them, since most of the n
 """
 
 import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from agents.evaluation import Match
 from agents.losses import (
     approximate_kl,
+    calibration_slope,
     clipped_policy_loss,
     divergence,
     entropy,
@@ -26,7 +27,7 @@ from agents.losses import (
 from agents.networks import ActionCritic, Critic, PolicyValueNetwork, move_average
 from agents.ppo_config import Config
 from agents.returns import expected_sarsa, gae, rewards
-from agents.rollout import Rollout
+from agents.rollout import Rollout, Rows
 from agents.training import autocast, complete, descend
 from agents.training_run import TrainingRun
 from pitch_env.state import Phase
@@ -65,11 +66,15 @@ class Run(TrainingRun):
         measured = descend(self, len(decisions.action), lambda rows: losses(self, decisions[rows]))
         if self.reference is not None:
             move_average(self.reference, self.network, self.config.reference_decay)
-        return measured | {"explained_variance": explained_variance(decisions.estimate, decisions.target)}
+        return measured | {
+            "explained_variance": explained_variance(decisions.estimate, decisions.target),
+            "value_slope": calibration_slope(decisions.estimate, decisions.target),
+            "value_bias": (decisions.estimate - decisions.target).mean().item(),
+        }
 
 
 @dataclass
-class Decisions:
+class Decisions(Rows):
     """What an update learns from, a row for each of B decisions; see ``Rollout``."""
 
     observation: Tensor
@@ -81,9 +86,6 @@ class Decisions:
     target: Tensor  # of the critic
     estimate: Tensor  # what the critic made of it instead
     bonus: Tensor  # the weight of the entropy
-
-    def __getitem__(self, rows: Tensor) -> "Decisions":
-        return Decisions(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
 def prepare(run: Run, rollout: Rollout) -> Decisions:
@@ -103,7 +105,7 @@ def prepare(run: Run, rollout: Rollout) -> Decisions:
         estimate=estimate.flatten(),
         bonus=torch.where(is_bid, config.entropy_bids, config.entropy_cards) * fade,
     )
-    return decisions if rollout.own.all() else decisions[rollout.own.flatten()]
+    return decisions if rollout.own.all() else decisions.where(rollout.own.flatten())
 
 
 def advantages(run: Run, rollout: Rollout) -> tuple[Tensor, Tensor, Tensor]:

@@ -6,13 +6,33 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import torch
 
 from agents.agent import Agent
-from agents.evaluation import Match
+from agents.evaluation import Match, versions
 from agents.games_won import describe, games_won
 from agents.rollout import DealCounts
 from agents.training_run import TrainingRun
 from pitch_env.actions import PASS, action_text
+
+
+def write_description(board: Any, run: TrainingRun, opponents: list[Agent]) -> None:
+    """TensorBoard's texts, and its charts of intervals: what does not change while the run goes on."""
+    config = "\n".join(f"| `{name}` | {value} |" for name, value in asdict(run.config).items())
+    board.add_text("config", f"| option | value |\n| --- | --- |\n{config}", run.decisions)
+    made = "\n".join(f"| {name} | {version} |" for name, version in (versions() | {"torch": torch.__version__}).items())
+    board.add_text("versions", f"| package | version |\n| --- | --- |\n{made}", run.decisions)
+    weights = sum(each.numel() for each in run.network.parameters())
+    board.add_text("network", f"{run.shape}, {weights:,} weights", run.decisions)
+    names = [_name(variant, each.name, run) for variant in run.config.variants() for each in opponents]
+    tags = {name: f"points_per_deal/{name}" for name in names}
+    charts = {name: ["Margin", [tag, f"{tag}/low", f"{tag}/high"]] for name, tag in tags.items()}
+    board.add_custom_scalars({"points per deal, 95 % interval": charts})
+
+
+def _name(variant: str, opponent: str, run: TrainingRun) -> str:
+    """What the matches of a variant against an opponent are called: without the variant where there is one only."""
+    return opponent if len(run.variants) == 1 else f"{variant}/{opponent}"
 
 
 def write_scalars(board: Any, run: TrainingRun, measured: dict[str, float], counts: DealCounts) -> None:
@@ -31,7 +51,7 @@ def write_matches(board: Any, run: TrainingRun, matches: dict[str, list[Match]])
     """TensorBoard's scalars of duplicate matches: means with 95 % intervals, by variant where there are several."""
     for variant, played in matches.items():
         for match in played:
-            name = match.opponent if len(matches) == 1 else f"{variant}/{match.opponent}"
+            name = _name(variant, match.opponent, run)
             for part, value in (("", match.mean), ("/low", match.low), ("/high", match.high)):
                 board.add_scalar(f"points_per_deal/{name}{part}", value, run.decisions)
 

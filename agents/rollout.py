@@ -1,7 +1,7 @@
 """Playing a batch of games with a policy, and keeping what a learner needs of it."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,18 @@ from pitch_env import VectorGame
 from pitch_env.actions import MOON_CALL, NUM_ACTIONS, PASS
 from pitch_env.cards import NUM_CARDS
 from pitch_env.state import NOBODY
+
+
+class Rows:
+    """For a dataclass of tensors with a row for each of B decisions, what an update learns from."""
+
+    def __getitem__(self, rows: Tensor) -> Self:
+        """Some of the rows, int64 [b]."""
+        return type(self)(**{name: values.index_select(0, rows) for name, values in vars(self).items()})
+
+    def where(self, chosen: Tensor) -> Self:
+        """The rows that are chosen, bool [B]."""
+        return self[chosen.nonzero().squeeze(-1)]
 
 
 @dataclass

@@ -18,7 +18,14 @@ from agents.agent import Agent, load
 from agents.distributed import Ranks, joined
 from agents.evaluation import Match, duplicate_match, print_table, report, write_json
 from agents.pool import Pool
-from agents.progress import progress_line, report_games, stop_on_signal, write_matches, write_scalars
+from agents.progress import (
+    progress_line,
+    report_games,
+    stop_on_signal,
+    write_description,
+    write_matches,
+    write_scalars,
+)
 from agents.rollout import DealCounts, Rollout, collect
 from agents.training_config import TrainingConfig
 from agents.training_run import TrainingRun, free_folder
@@ -70,6 +77,7 @@ def lead(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
     names = ", ".join(config.variants())
     print(f"learning {names} for {config.total_decisions:,} decisions in {number} into {out}", flush=True)
     with SummaryWriter(str(out), purge_step=run.decisions + 1) as board:
+        write_description(board, run, baselines)
         if not learn(run, board, baselines):
             print(f"stopped; go on with --resume {out}", flush=True)
             return []

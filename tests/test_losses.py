@@ -1,9 +1,20 @@
 """The losses against their definitions."""
 
+import numpy as np
 import pytest
 import torch
 
-from agents.losses import approximate_kl, clipped_policy_loss, divergence, entropy, explained_variance, log_policy
+from agents.losses import (
+    approximate_kl,
+    calibration_slope,
+    clipped_policy_loss,
+    divergence,
+    entropy,
+    explained_variance,
+    log_policy,
+    probabilities,
+)
+from agents.networks import PolicyValueNetwork
 
 
 def test_a_masked_policy_never_chooses_what_is_forbidden_and_sums_to_one():
@@ -63,3 +74,28 @@ def test_explained_variance():
     assert explained_variance(target, target) == 1
     assert explained_variance(torch.zeros(1000), target) == pytest.approx(0)
     assert explained_variance(target, torch.ones(1000)) != explained_variance(target, torch.ones(1000))  # nan
+
+
+def test_the_slope_tells_predictions_that_are_too_far_apart():
+    target = torch.randn(1000, generator=torch.Generator().manual_seed(0))
+    assert calibration_slope(target, target) == pytest.approx(1)
+    assert calibration_slope(2 * target + 3, target) == pytest.approx(0.5)
+
+
+def test_probabilities_are_those_of_softmax():
+    mask = torch.arange(71) % 5 == 0
+    logits = torch.randn(8, 71, generator=torch.Generator().manual_seed(0))
+    expected = torch.softmax(logits.masked_fill(~mask, -torch.inf), -1)
+    torch.testing.assert_close(probabilities(log_policy(logits, mask.expand(8, -1))), expected, atol=1e-30, rtol=1e-5)
+
+
+def test_what_a_network_draws_is_legal_and_as_often_as_its_policy_says():
+    network = PolicyValueNetwork(np.ones(4, np.uint8), 16)
+    torch.nn.init.normal_(network.policy.weight)
+    generator = torch.Generator().manual_seed(0)
+    mask = torch.rand(1, 71, generator=generator) < 0.1
+    observation, masks = torch.ones(200_000, 4, dtype=torch.uint8), mask.expand(200_000, -1)
+    drawn, log_probability, _ = network.sample(observation, masks, generator)
+    share = torch.bincount(drawn, minlength=71) / len(drawn)
+    assert (share[~mask[0]] == 0).all()
+    torch.testing.assert_close(share, log_probability[0].exp(), atol=0.005, rtol=0)
