@@ -175,6 +175,7 @@ def test_options_that_pages_name_are_there():
         "--strict",
         "--nproc-per-node",
         "--nnodes",
+        "--no-deps",
         "--rdzv-endpoint",
     }
     for page in PAGES:
