@@ -12,7 +12,6 @@ class Config(TrainingConfig):
     learner: str = "dmc"
     num_games: int = 512
     steps: int = 64
-    minibatch: int = 2048
     epsilon_bids: float = 0.1
     """The share of bids and of namings of trump that are drawn at random from the legal ones, so that they explore."""
     epsilon_cards: float = 0.02

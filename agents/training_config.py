@@ -38,7 +38,7 @@ class TrainingConfig:
     """Games that are played side by side, by each rank where torchrun starts several."""
     steps: int = 32
     """Decisions of each game between updates; num_games * steps is the batch of an update."""
-    minibatch: int = 8192
+    minibatch: int = 2048
     """Decisions of a gradient step."""
     epochs: int = 2
     """How often an update goes through its batch."""
