@@ -1,5 +1,6 @@
 """What an agent is, and how to get one by name."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -38,6 +39,10 @@ def load(agent: str | Path) -> Agent:
     Raises:
         ValueError: neither; names what there is.
     """
+    from agents import exported
+
+    if not _may_be_a_name(agent) and exported.is_exported(Path(agent)):
+        return exported.load(agent)  # before anything that needs more than it does
     from agents.baselines import BASELINES
 
     makers: dict[str, Callable[[], Agent]] = dict(BASELINES)
@@ -49,8 +54,6 @@ def load(agent: str | Path) -> Agent:
         return search_agent(agent)
     names = shipped()
     path = SHIPPED / agent if isinstance(agent, str) and agent in names else Path(agent)
-    from agents import exported
-
     if exported.is_exported(path):
         return exported.load(path)
     if path.exists():
@@ -62,6 +65,10 @@ def load(agent: str | Path) -> Agent:
     raise ValueError(
         f"no agent {str(agent)!r}; it is the path of a checkpoint or of an exported policy, or one of {known}{where}"
     )
+
+
+def _may_be_a_name(agent: str | Path) -> bool:
+    return isinstance(agent, str) and re.fullmatch(r"\w+(:\w+)?", agent) is not None
 
 
 def is_name_of_player(name: str) -> bool:
