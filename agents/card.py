@@ -16,7 +16,8 @@ as_opponent  the same with the roles exchanged: each opponent alone among agents
 opponents    the fingerprint of each, by name
 kinds        what it gains when another one takes its bids, discards or cards (``card_measures.measure_kinds``)
 puzzles      on which it was tried: how many, the score, by theme, those it failed, another agent's score on the same
-exploiter    of the agent that was trained against it: decisions, hours, seed, match; null where there was none
+exploiter    of the agent that was trained against it: decisions, hours, seed, match, and as what it began in
+             start; null where there was none
 weaknesses   sentences, drawn from these figures
 note         what its maker says
 ===========  ==========================================================================================================
@@ -207,6 +208,7 @@ def _read_exploiter(folder: Path, agent: checkpoint.NetworkAgent) -> dict[str, A
             "decisions": found["decisions"],
             "hours": round(found["seconds"] / 3600, 3),
             "seed": found["seed"],
+            "start": _start(config),
             "match": match | {"agent": "exploiter", "opponent": agent.name},
         }
     except (ValueError, KeyError, TypeError):
@@ -214,6 +216,13 @@ def _read_exploiter(folder: Path, agent: checkpoint.NetworkAgent) -> dict[str, A
     if victim != fingerprint(agent) or rules != agent.rules.to_dict():
         raise ValueError(f"the exploiter in {folder} was trained against other weights or rules than those of this run")
     return result
+
+
+def _start(config: dict[str, Any]) -> str:
+    """What an exploiter began as."""
+    if not config.get("start"):
+        return "a fresh agent"
+    return "a copy of it" if config["start"] == config["against"] else "another agent"
 
 
 def _opponents(names: Sequence[str], source: _Source) -> list[Agent]:

@@ -114,9 +114,12 @@ def _exploiter(card: dict[str, Any]) -> str:
     found = card["exploiter"]
     if found is None:
         return ""
-    verdict = "" if found["match"]["low"] > 0 else ", which is nothing that can be told from chance"
+    match = found["match"]
+    nothing = ": it still loses" if match["high"] < 0 else ", which is nothing that can be told from chance"
+    verdict = "" if match["low"] > 0 else nothing
+    began = found["start"][0].upper() + found["start"][1:]
     return (
-        "## What an exploiter finds\n\nA fresh agent that was trained against this one, which did not change, for\n"
+        f"## What an exploiter finds\n\n{began} that was trained against this one, which did not change, for\n"
         f"{_number(found['decisions'])} decisions in {duration(found['hours'])}, wins {points(found['match'])} points "
         f"per deal from it on\n{found['match']['deals']:,} duplicate deals{verdict}. It is a lower bound: another "
         "learner or a longer run may find more."

@@ -49,7 +49,7 @@ def complete(make: Callable[[Config, Ranks], TrainingRun], config: Config, resum
         The final matches against the baselines, or the agent that the config names; none when the run was stopped.
 
     Raises:
-        ValueError: ``resume`` cannot be gone on from.
+        ValueError: ``resume`` cannot be gone on from, or not be begun with what the config's ``start`` names.
         FloatingPointError: the loss has exploded, or all pass always; the state is saved beside the last checkpoint.
         OSError: a checkpoint cannot be written; the last one stays.
     """
@@ -59,6 +59,8 @@ def complete(make: Callable[[Config, Ranks], TrainingRun], config: Config, resum
         run = make(config, ranks)
         if resume is not None:
             run.restore(resume / checkpoint.RESUME if resume.is_dir() else resume)
+        elif config.start:
+            run.begin_with(config.start)
         baselines = [load(name) for name in ([config.against] if config.against else ("random", "greedy", "expert"))]
         if not ranks.first:
             learn(run, None, baselines)

@@ -109,6 +109,22 @@ class TrainingRun(ABC):
         assert isinstance(self.network, PolicyValueNetwork)
         return self.network
 
+    def begin_with(self, name: str) -> None:
+        """Take the weights of an agent, by name or path. Raises ValueError where they do not fit."""
+        agent = load(name)
+        if not isinstance(agent, checkpoint.NetworkAgent):
+            raise ValueError(f"start={name!r} is not allowed; it is a checkpoint, and {agent.name} has no weights")
+        variants = agent.variants if isinstance(agent, checkpoint.FamilyAgent) else (agent.rules,)
+        if variants != self.variants:
+            raise ValueError(f"start={name!r} is not allowed; it was trained for other rules than are learned here")
+        try:
+            for mine in {"network", "reference"} & self.networks.keys():
+                self.networks[mine].load_state_dict(agent.network.state_dict())
+        except RuntimeError:
+            raise ValueError(
+                f"start={name!r} is not allowed; its network has another shape than {self.shape}"
+            ) from None
+
     @property
     def progress(self) -> float:
         """The share of the run that is done, 0 to 1."""

@@ -137,6 +137,7 @@ def test_a_learner_without_a_critic_has_a_picture_too():
 
 def test_what_the_exploiter_found_is_that_of_its_run(exploiter, shipped):
     found, there = card.read_card(shipped)["exploiter"], json.loads((exploiter / "evaluation.json").read_text())
+    assert found["start"] == "a fresh agent"
     assert found["match"]["mean"] == there["matches"][0]["mean"]
     assert (found["decisions"], found["match"]["opponent"]) == (there["decisions"], "pair")
 
