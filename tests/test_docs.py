@@ -184,7 +184,7 @@ def test_options_that_pages_name_are_there():
 
 
 def test_figures_in_the_rationale_stand_where_it_says():
-    words, trained = ((DOCS / "rationale.md").read_text(), (ROOT / "checkpoints" / "README.md").read_text())
+    words, trained = ((DOCS / "rationale.md").read_text(), (DOCS / "training.md").read_text())
     for figure in re.findall(r"\d[\d.]* (?:million|minutes)", words):
         assert figure in trained, figure
     tables = ast.get_docstring(ast.parse((ROOT / "agents" / "tournament.py").read_text()))
