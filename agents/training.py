@@ -137,7 +137,7 @@ def iterate(run: TrainingRun, rollout: Rollout, counts: DealCounts) -> dict[str,
 
 
 def descend(run: TrainingRun, number: int, measure: Callable[[Tensor], dict[str, Tensor]]) -> dict[str, float]:
-    """Go through a batch, each time in another order, and learn from it in minibatches.
+    """Go through a batch, each time in another order, and learn from it in minibatches, all of about the same size.
 
     Args:
         run: whose networks learn.
@@ -154,10 +154,11 @@ def descend(run: TrainingRun, number: int, measure: Callable[[Tensor], dict[str,
     for group in run.optimizer.param_groups:
         group["lr"] = config.learning_rate * (1 - 0.95 * run.progress)
     least = run.ranks.least(number)  # every rank takes as many steps
+    steps = max(1, -(-least // config.minibatch))
     seen = []
     for _ in range(config.epochs):
         order = torch.randperm(number, generator=run.generator, device=run.generator.device)
-        for rows in order[:least].split(config.minibatch):
+        for rows in order[:least].tensor_split(steps):  # evenly, for a last one of a few rows would be all noise
             measured = measure(rows)
             run.optimizer.zero_grad()
             measured["loss"].backward()

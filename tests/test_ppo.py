@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import save_file
 from trainers import SMALL, assert_same, iterate, weights
 
-from agents import checkpoint, command_train, load, ppo
+from agents import checkpoint, command_train, load, ppo, training
 from agents.evaluation import duplicate_match
 from agents.learners import CONFIGS
 from agents.ppo import Run
@@ -285,3 +285,19 @@ def test_more_decisions_make_a_stronger_agent(tmp_path):
     iterate(run, 40)
     after = duplicate_match(run.variants[0], run.agent(), load("random"), 200)
     assert after.low > before.high
+
+
+@pytest.mark.parametrize("number", [1023, 1024, 1025, 1537, 300])
+def test_minibatches_are_of_about_the_same_size(number):
+    """A last one of a single row, which has no spread of advantages, once ended runs with a loss of nan."""
+    run, seen = Run(replace(SMALL, minibatch=512, epochs=1)), []
+
+    def measure(rows):
+        seen.append(rows)
+        return {"loss": run.network.value.bias.sum()}
+
+    training.descend(run, number, measure)
+    sizes = [len(rows) for rows in seen]
+    assert max(sizes) <= 512
+    assert max(sizes) - min(sizes) <= 1
+    assert sorted(torch.cat(seen).tolist()) == list(range(number))
