@@ -111,7 +111,8 @@ def test_one_agent_plays_all_its_variants_and_no_other(tmp_path):
     agent = load(tmp_path)
     for rules in config.variants().values():
         assert np.isfinite(duplicate_match(rules, agent, load("greedy"), 4).mean)
-        assert np.isfinite(agent.values(VectorGame(rules, 8).observation)).all()
+        batch = VectorGame(rules, 8)
+        assert np.isfinite(agent.values(batch.observation, batch.mask)).all()
     batch = played(tuple(config.variants().values()), 60)
     mixed = agent.log_policy(batch.observation, batch.mask)
     assert (batch.mask[np.arange(60), mixed.argmax(1)]).all()
