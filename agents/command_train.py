@@ -2,12 +2,7 @@
 
 import argparse
 import importlib
-import os
 import re
-
-# Threads that wait sleep, so that training does not slow down twentyfold when something else runs on the machine.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -15,6 +10,7 @@ from typing import Any
 import yaml
 from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 
+import agents.waiting  # noqa: F401  for its effect
 from agents.learners import config_of, read_config
 from agents.training_config import TrainingConfig
 

@@ -5,14 +5,13 @@ the rollout, and forward, backward and through Adam once an epoch, at the very b
 """
 
 import json
-import os
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as training sets it
+import agents.waiting  # noqa: F401  for its effect, which is that of training
 
 SECONDS = 5.0  # that each measure takes
 
