@@ -181,7 +181,7 @@ class ActionCritic(Critic):
         """V(s) [B], and Q(s, a) [B] of the actions taken; see ``Critic``."""
         x = self.features(torch.cat([observation, hands], -1))
         value, beyond = self.value(x).squeeze(-1).float(), self.beyond(x).float()
-        beyond = beyond - (log_probability.exp() * beyond).sum(-1, keepdim=True)
+        beyond = beyond - (probabilities(log_probability) * beyond).sum(-1, keepdim=True)
         return value, value + of_actions(beyond, action)
 
 

@@ -30,12 +30,7 @@ SMALL = Config(
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def seen(number: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -24,14 +24,7 @@ from pitch_env import Rules, VectorGame, pitch_v0
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread(monkeypatch):
-    """The networks are so small that on a busy machine threads wait for each other longer than they work."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def test_it_learns_to_beat_random(tmp_path):

@@ -22,13 +22,7 @@ OWN = replace(SMALL, advantage="sarsa")
 ALL = replace(OWN, critic="all")
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread():
-    """The networks are so small that on a busy machine threads wait for each other longer than they work."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def some_decisions(rows: int, width: int) -> tuple[torch.Tensor, ...]:
