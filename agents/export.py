@@ -27,11 +27,11 @@ from agents.checkpoint import FamilyAgent, NetworkAgent, file_of, load_agent, re
 from agents.evaluation import versions
 from agents.exported import FORMAT, METADATA, SUFFIXES
 from agents.networks import PlayingNetwork
-from agents.suits import SuitSorter, suit_sums
+from agents.suits import SuitSorter, suit_digest, suit_rank
 from pitch_env import Rules, VectorGame
 from pitch_env.actions import ACTION_TEXT, NUM_ACTIONS, TRUMP
 from pitch_env.files import replace_atomically
-from pitch_env.observation import Part, layout, part_slices, parts
+from pitch_env.observation import layout, part_slices, parts
 from pitch_env.state import Phase
 
 PACKAGES = {"onnx": ("onnx", "onnxscript", "onnxruntime"), "torch": ("torch",)}  # that each format needs
@@ -83,9 +83,8 @@ def _key_weights(sorter: SuitSorter) -> np.ndarray:
     with np.errstate(over="ignore"):  # uncompiled, the kernel's words warn when they wrap
         for entry, observation in enumerate(np.eye(size, dtype=np.uint8)):
             for suit in range(4):
-                held, ranks, digest = (int(word) for word in suit_sums(sorter.at, observation, suit))
-                trump = int(entry == sorter.at[Part.TRUMP] + suit)
-                weights[entry, :, suit] = (trump << 5 | held) << 13 | ranks, digest >> 32, digest & 2**32 - 1
+                digest = int(suit_digest(sorter.at, observation, suit))
+                weights[entry, :, suit] = suit_rank(sorter.at, observation, suit), digest >> 32, digest & 2**32 - 1
     return weights.reshape(size, 12)
 
 

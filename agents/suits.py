@@ -110,16 +110,25 @@ CARD_SOURCES = np.array([_action_sources(order)[:NUM_CARDS] for order in ORDERS]
 
 
 @kernel
-def suit_sums(at, observation, suit):
-    """What the key of a suit is made of: the number of the viewer's cards, their ranks, a digest of all else.
-
-    Each is a sum, modulo 2**64, of entries of the observation times numbers that depend on their places alone.
-    """
-    held, ranks, digest = np.uint64(0), np.uint64(0), np.uint64(observation[at[Part.TRUMP] + suit])
-    for card in range(13 * suit, 13 * suit + 13):
-        here = np.uint64(observation[at[Part.HAND] + card])
+def suit_held(at, observation, suit):
+    """Of a suit the number of the viewer's cards, and their ranks, a bit each."""
+    held, ranks = np.uint64(0), np.uint64(0)
+    for card in range(at[Part.HAND] + 13 * suit, at[Part.HAND] + 13 * suit + 13):
+        here = np.uint64(observation[card])
         held += here
         ranks = (ranks << np.uint64(1)) | here
+    return held, ranks
+
+
+@kernel
+def suit_digest(at, observation, suit):
+    """A digest of all that the viewer sees of a suit beside his cards.
+
+    A sum, modulo 2**64, of entries of the observation times numbers that depend on their places alone, as are the sums
+    of ``suit_held``.
+    """
+    digest = np.uint64(observation[at[Part.TRUMP] + suit])
+    for card in range(13 * suit, 13 * suit + 13):
         digest = digest * _PRIME + np.uint64(observation[at[Part.TRICK_OF] + card])
         for start in range(at[Part.PLAYED_BY] + card, at[Part.TRICK_OF], NUM_CARDS):
             digest = digest * _PRIME + np.uint64(observation[start])
@@ -127,18 +136,36 @@ def suit_sums(at, observation, suit):
             digest = digest * _PRIME + np.uint64(observation[start])
     for start in range(at[Part.VOIDS] + suit, at[Part.TRICKS_WON], 4):
         digest = digest * _PRIME + np.uint64(observation[start])
-    return held, ranks, digest
+    return digest
+
+
+@kernel
+def suit_rank(at, observation, suit):
+    """The first part of the key of a suit, which settles the order of most: trump, the viewer's cards, their ranks."""
+    held, ranks = suit_held(at, observation, suit)
+    return ((np.uint64(observation[at[Part.TRUMP] + suit]) << _S5 | held) << _S13) | ranks
 
 
 @kernel
 def suit_key(at, observation, suit):
-    """What a suit is sorted by: trump, the number of the viewer's cards, their ranks, then all else, as a digest.
+    """What a suit is sorted by: ``suit_rank``, then all else, as a digest.
 
     Two suits with the same key look the same to the viewer, so either order gives the same sorted observation.
     """
-    held, ranks, digest = suit_sums(at, observation, suit)
-    trump = np.uint64(observation[at[Part.TRUMP] + suit])
-    return (((trump << _S5 | held) << _S13) | ranks) << _S45 | digest >> _S19
+    return suit_rank(at, observation, suit) << _S45 | suit_digest(at, observation, suit) >> _S19
+
+
+@kernel
+def write_keys(at, observation, keys):
+    """Write what the suits are sorted by, the digest only where two suits would tie without it."""
+    for suit in range(4):
+        keys[suit] = suit_rank(at, observation, suit)
+    for suit in range(4):
+        for other in range(suit):
+            if keys[suit] == keys[other]:
+                for each in range(4):
+                    keys[each] = suit_key(at, observation, each)
+                return
 
 
 @kernel
@@ -173,11 +200,11 @@ def sorted_suits(keys, colours):
 def _sort(start, stop, at, colours, order_of_code, sources, actions, observation, mask, out, out_mask, order):
     keys = np.zeros(4, np.uint64)
     for i in range(start, stop):
-        for suit in range(4):
-            keys[suit] = suit_key(at, observation[i], suit)
+        write_keys(at, observation[i], keys)
         order[i] = order_of_code[sorted_suits(keys, colours)]
-        for j in range(sources.shape[1]):
-            out[i, j] = observation[i, sources[order[i], j]]
+        source = sources[order[i]]
+        for j in range(len(source)):
+            out[i, j] = observation[i, source[j]]
         for j in range(NUM_ACTIONS):
             out_mask[i, j] = mask[i, actions[order[i], j]]
 

@@ -4,6 +4,7 @@ The bound is what the default config could do if nothing but its network took ti
 the rollout, and forward, backward and through Adam once an epoch, at the very batch sizes of the config.
 """
 
+import copy
 import json
 import statistics
 import sys
@@ -13,22 +14,19 @@ from collections.abc import Callable
 
 import agents.waiting  # noqa: F401  for its effect, which is that of training
 
-SECONDS = 5.0  # that each measure takes
+ROUNDS = 12  # of each measure, one after the other, so that what else the machine does changes all of them alike
 
 
-def seconds_each(run: Callable[[], object]) -> float:
-    """The median time of a call, after one that does not count."""
-    run()
-    times, end = [], time.perf_counter() + SECONDS
-    while time.perf_counter() < end:
-        start = time.perf_counter()
+def timed(run: Callable[[], object], times: int) -> float:
+    """Seconds of a call, as a mean over some."""
+    start = time.perf_counter()
+    for _ in range(times):
         run()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return (time.perf_counter() - start) / times
 
 
 def training(rules: str) -> dict[str, float]:
-    """Decisions a second: end to end, the bound, and their ratio."""
+    """Decisions a second: end to end, the bound, and their ratio; medians over the rounds."""
     import torch
 
     from agents import ppo, training
@@ -37,26 +35,33 @@ def training(rules: str) -> dict[str, float]:
     config = ppo.Config(rules=rules, out=tempfile.mkdtemp())
     run, counts = ppo.Run(config), DealCounts()
     rollout = run.rollout()
-    whole = config.num_games * config.steps / seconds_each(lambda: training.iterate(run, rollout, counts))
-
+    training.iterate(run, rollout, counts)
     decisions = ppo.prepare(run, rollout)
+    network = copy.deepcopy(run.network)  # that learns nonsense, beside the one that is trained
+    optimizer = torch.optim.Adam(network.parameters(), fused=True)
     first, batch = decisions.observation[: config.num_games], decisions[torch.arange(config.minibatch)]
 
     def forward() -> None:
         with torch.no_grad(), training.autocast(config):
-            run.network(first)
+            network(first)
 
     def learn() -> None:
         with training.autocast(config):
-            logits, value = run.network(batch.observation)
-        run.optimizer.zero_grad()
+            logits, value = network(batch.observation)
+        optimizer.zero_grad()
         (logits.mean() + value.mean()).backward()
-        run.optimizer.step()
+        optimizer.step()
 
-    play = seconds_each(forward) / config.num_games
-    step = seconds_each(learn) / config.minibatch
-    bound = 1 / (play + config.epochs * step)
-    return {"end to end": whole, "bound": bound, "forward": 1 / play, "learning": 1 / step, "ratio": whole / bound}
+    measured: dict[str, list[float]] = {"end to end": [], "bound": [], "forward": [], "learning": [], "ratio": []}
+    for _ in range(ROUNDS):
+        whole = timed(lambda: training.iterate(run, rollout, counts), 1) / (config.num_games * config.steps)
+        play = timed(forward, config.steps) / config.num_games
+        step = timed(learn, config.num_games * config.steps // config.minibatch) / config.minibatch
+        bound = play + config.epochs * step
+        seconds = {"end to end": whole, "bound": bound, "forward": play, "learning": step, "ratio": whole / bound}
+        for name, value in seconds.items():
+            measured[name].append(1 / value)
+    return {name: statistics.median(values) for name, values in measured.items()}
 
 
 def ratio(rules: str) -> float:
