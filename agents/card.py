@@ -8,7 +8,8 @@ name         of the folder, by which ``agents.load`` knows the agent
 fingerprint  of the weights; ``sha256`` and ``bytes`` of model.safetensors
 rules        all options, ``preset`` the nearest preset and ``changed`` what differs from it; ``teams``
 network      its shape; ``config`` the options of the run, without paths
-decisions    it learned from, in ``hours`` of training; ``trained_with``: the versions then
+decisions    it learned from, in ``hours`` of training; ``earlier``: those of them that were before its last run, which
+             began with what the runs before had made; ``trained_with``: the versions then
 curve        what ``card_curve.read`` gives, and ``deals``, of the matches on the way; null where it is not known
 seed         of all that was measured, with ``versions``
 matches      duplicate matches of the agent against each opponent (``evaluation.Match``)
@@ -122,8 +123,7 @@ def make(
         card["weaknesses"] = weaknesses(card)
         card["note"] = source.note
         evaluation = report(source.rules, [], measures.seed, [source.agent, *opponents])
-        spent = {name: source.saved.header[name] for name in ("decisions", "seconds")}
-        write_json(folder / EVALUATION, evaluation | {"matches": card["matches"]} | spent)
+        write_json(folder / EVALUATION, evaluation | {"matches": card["matches"]} | source.agent.spent)
         write_json(folder / CARD, card)
         if source.curve is not None:
             replace_atomically(folder / CURVE, card_curve.picture(source.curve))
@@ -262,8 +262,9 @@ def _measure(
 def _identity(source: _Source, file: Path) -> dict[str, Any]:
     """Write the model, without paths of its maker, and say what it is."""
     header = source.saved.header
-    config = {name: value for name, value in header["config"].items() if name not in ("out", "against")}
-    header = header | {"format": checkpoint.FORMAT, "config": config | {"out": "", "against": ""}}
+    paths = ("out", "against", "start")
+    config = {name: value for name, value in header["config"].items() if name not in paths}
+    header = header | {"format": checkpoint.FORMAT, "config": config | dict.fromkeys(paths, "")}
     checkpoint.write(file, source.saved.tensors, header)
     write_json(file.with_suffix(".json"), header)
     content = _in_order(file.read_bytes())
@@ -281,11 +282,15 @@ def _identity(source: _Source, file: Path) -> dict[str, Any]:
         "teams": source.rules.teams,
         "network": header["network"],
         "config": config,
-        "decisions": header["decisions"],
-        "hours": round(header["seconds"] / 3600, 3),
+        **_spent(source.agent.spent),
+        "earlier": _spent(header["before"]) if header.get("before", {}).get("decisions") else None,
         "trained_with": header["versions"],
         "curve": source.curve,
     }
+
+
+def _spent(spent: dict[str, float]) -> dict[str, float]:
+    return {"decisions": int(spent["decisions"]), "hours": round(spent["seconds"] / 3600, 3)}
 
 
 def _in_order(content: bytes) -> bytes:

@@ -39,7 +39,19 @@ def summary(card: dict[str, Any]) -> str:
     beaten = f"It is clear of {', '.join(clear)}" if clear else "It is clear of none of its opponents"
     return (
         f"A trained agent for the preset {named_rules(card)}: {rules.players} players, {rules.teams} teams. It learned "
-        f"from {_number(card['decisions'])} decisions\nin {duration(card['hours'])} of training. {beaten}."
+        f"from {_number(card['decisions'])} decisions\nin {duration(card['hours'])} of training{_earlier(card)}. "
+        f"{beaten}."
+    )
+
+
+def _earlier(card: dict[str, Any]) -> str:
+    """How much of the training was before the last run, of which the curve and the options are."""
+    found = card.get("earlier")  # which older cards do not have
+    return (
+        f", {_number(found['decisions'])} of them in {duration(found['hours'])} before the run whose curve and options "
+        "are below"
+        if found
+        else ""
     )
 
 

@@ -167,6 +167,9 @@ class NetworkAgent:
         name: what it is called.
         greedy: takes the most probable action; otherwise one drawn from the policy.
         fingerprint: a hash of its weights.
+
+    Attributes:
+        spent: the decisions it learned from and the seconds that took, those of what its run began with among them.
     """
 
     def __init__(
@@ -174,6 +177,7 @@ class NetworkAgent:
     ) -> None:
         self.rules, self.network, self.name, self.greedy, self.fingerprint = rules, network, name, greedy, fingerprint
         self.sorter = SuitSorter(rules)
+        self.spent = total_spent({})
         self.scale = np.array([rules.max_points])  # of the values, by variant; 1 for one that learned to win games
 
     @property
@@ -248,6 +252,7 @@ class FamilyAgent(NetworkAgent):
         self.variants, self.network, self.name, self.greedy = tuple(variants), network, name, greedy
         self.fingerprint = fingerprint
         self.sorter: FamilySorter = FamilySorter(variants)
+        self.spent = total_spent({})
         self.scale = np.array([rules.max_points for rules in variants])
 
     def _scales(self, observation: np.ndarray) -> np.ndarray:
@@ -283,6 +288,12 @@ def file_of(path: Path) -> Path:
     return path / MODEL if (path / MODEL).exists() else path / RESUME
 
 
+def total_spent(header: dict[str, Any]) -> dict[str, float]:
+    """The decisions and seconds of a checkpoint's run and of those before it, from which it had its first weights."""
+    before = header.get("before", {})  # of which older ones do not tell
+    return {name: header.get(name, 0) + before.get(name, 0) for name in ("decisions", "seconds")}
+
+
 def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:
     """An agent from a checkpoint, or from the folder of a run. Raises ValueError that says why it cannot be."""
     path = file_of(path)
@@ -296,6 +307,7 @@ def load_agent(path: Path, greedy: bool = True) -> NetworkAgent:
     network.eval()
     name = path.parent.name if path.stem in ("model", "resume") else path.stem
     agent = make_agent(variants, network, name, greedy, weights_hash(weights))
+    agent.spent = total_spent(checkpoint.header)
     if checkpoint.header["config"].get("reward") == "win":
         agent.scale = np.ones_like(agent.scale)
     return agent

@@ -23,7 +23,8 @@ def write_description(board: Any, run: TrainingRun, opponents: list[Agent]) -> N
     made = "\n".join(f"| {name} | {version} |" for name, version in (versions() | {"torch": torch.__version__}).items())
     board.add_text("versions", f"| package | version |\n| --- | --- |\n{made}", run.decisions)
     weights = sum(each.numel() for each in run.network.parameters())
-    board.add_text("network", f"{run.shape}, {weights:,} weights", run.decisions)
+    shape = ", ".join(f"{name} {value}" for name, value in run.shape.items())
+    board.add_text("network", f"{shape}, {weights:,} weights", run.decisions)
     names = [_name(variant, each.name, run) for variant in run.config.variants() for each in opponents]
     tags = {name: f"points_per_deal/{name}" for name in names}
     charts = {name: ["Margin", [tag, f"{tag}/low", f"{tag}/high"]] for name, tag in tags.items()}

@@ -39,6 +39,7 @@ class TrainingRun(ABC):
         networks: by name what is learned, and what follows it and wants no gradients.
         network: the one of them that plays, "network".
         critic: one for training alone, where there is one beside the network's own value.
+        before: decisions and seconds of the runs that made the weights it began with.
     """
 
     exploring: str
@@ -63,6 +64,7 @@ class TrainingRun(ABC):
         self.opponents = self._make_opponents(seed)
         self.decisions = 0
         self.seconds = 0.0
+        self.before = {"decisions": 0, "seconds": 0.0}
         self.passing = 0  # updates on end in which all passed
 
     @abstractmethod
@@ -120,6 +122,7 @@ class TrainingRun(ABC):
         try:
             for mine in {"network", "reference"} & self.networks.keys():
                 self.networks[mine].load_state_dict(agent.network.state_dict())
+            self.before = agent.spent
         except RuntimeError:
             raise ValueError(
                 f"start={name!r} is not allowed; its network has another shape than {self.shape}"
@@ -155,7 +158,7 @@ class TrainingRun(ABC):
         if not self.ranks.first:
             return
         header = checkpoint.header_for(self.variants, self.shape, asdict(self.config))
-        header |= {"decisions": self.decisions, "seconds": round(self.seconds, 1)}
+        header |= {"decisions": self.decisions, "seconds": round(self.seconds, 1), "before": self.before}
         tensors = {f"network.{key}": value for key, value in self.network.state_dict().items()}
         if name != checkpoint.MODEL:
             header |= {"games": GAMES, "passing": self.passing, "ranks": self.ranks.world}
@@ -219,7 +222,7 @@ class TrainingRun(ABC):
             state.setdefault(int(index), {})[name] = value
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
         self.decisions, self.seconds = saved.header["decisions"], saved.header["seconds"]
-        self.passing = saved.header["passing"]
+        self.passing, self.before = saved.header["passing"], saved.header.get("before", self.before)
         self._restore_own(saved)
 
     def _restore_own(self, saved: checkpoint.Checkpoint) -> None:

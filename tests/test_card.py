@@ -73,6 +73,17 @@ def test_the_folder_has_the_agent_and_its_card(run, shipped):
     assert made["hours"] == round(header["seconds"] / 3600, 3)
 
 
+def test_training_before_the_last_run_counts_and_is_told_of(run, tmp_path):
+    tuned = train(tmp_path / "tuned", 300, "--start", str(run))
+    assert make(tuned, tmp_path / "twice") == 0
+    made = card.read_card(tmp_path / "twice")
+    first, last = (checkpoint.read(folder / checkpoint.MODEL).header for folder in (run, tuned))
+    assert made["decisions"] == first["decisions"] + last["decisions"]
+    assert made["earlier"] == {"decisions": first["decisions"], "hours": round(first["seconds"] / 3600, 3)}
+    assert f"{first['decisions']:,} of them" in (tmp_path / "twice" / card.TEXT).read_text()
+    assert all(str(tmp_path).encode() not in content for content in contents(tmp_path / "twice").values())
+
+
 def test_nothing_tells_where_it_was_made(shipped):
     for name, content in contents(shipped).items():
         assert str(shipped.parent).encode() not in content, name
