@@ -6,7 +6,7 @@ from torch import Tensor
 
 def log_policy(logits: Tensor, mask: Tensor) -> Tensor:
     """Log-probabilities [B, A] of a policy that never chooses what ``mask`` (bool [B, A]) forbids."""
-    return torch.log_softmax(logits.float().masked_fill(~mask, -1e9), dim=-1)
+    return torch.log_softmax(torch.where(mask, logits.float(), -1e9), dim=-1)
 
 
 def of_actions(entries: Tensor, action: Tensor) -> Tensor:
@@ -15,8 +15,8 @@ def of_actions(entries: Tensor, action: Tensor) -> Tensor:
 
 
 def probabilities(log_probability: Tensor) -> Tensor:
-    """Probabilities of log-probabilities, those below 1e-34 being about that: ``exp`` is slow where it underflows."""
-    return log_probability.clamp(min=-80).exp()
+    """Probabilities [B, A] of log-probabilities, by ``softmax``, since ``exp`` is slow where it underflows."""
+    return torch.softmax(log_probability, dim=-1)
 
 
 def entropy(log_probability: Tensor) -> Tensor:
