@@ -1,5 +1,6 @@
 """What an agent is, and how to get one by name."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,8 @@ def load(agent: str | Path) -> Agent:
     """
     from agents import exported
 
+    if not isinstance(agent, str | os.PathLike) or not str(agent):
+        raise _unknown(agent)
     if not _may_be_a_name(agent) and exported.is_exported(Path(agent)):
         return exported.load(agent)  # before anything that needs more than it does
     from agents.baselines import BASELINES
@@ -60,10 +63,19 @@ def load(agent: str | Path) -> Agent:
         from agents.checkpoint import load_agent  # torch is needed for networks only
 
         return load_agent(path)
-    known = ", ".join([*makers, "search", *names])
+    raise _unknown(agent)
+
+
+def _unknown(agent: object) -> ValueError:
+    """The error for what is no agent; names what there is."""
+    from agents.baselines import BASELINES
+
+    names = shipped()
+    known = ", ".join([*BASELINES, "search", *names])
     where = "" if names else "; trained agents come with the repository, in its folder checkpoints"
-    raise ValueError(
-        f"no agent {str(agent)!r}; it is the path of a checkpoint or of an exported policy, or one of {known}{where}"
+    said = repr(str(agent)) if isinstance(agent, str | os.PathLike) else repr(agent)
+    return ValueError(
+        f"no agent {said}; it is the path of a checkpoint or of an exported policy, or one of {known}{where}"
     )
 
 

@@ -127,7 +127,7 @@ def _open_onnx(file: Path) -> tuple[str | None, Run]:
     except ImportError:
         raise ValueError(f"{file} needs ONNX Runtime: pip install onnxruntime") from None
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = int(os.environ.get("PITCH_THREADS", "0"))  # 0: as many as there are cores
+    options.intra_op_num_threads = int(os.environ.get("PITCH_THREADS") or 0)  # 0: as many as there are cores
     try:
         session = onnxruntime.InferenceSession(file.read_bytes(), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its errors have no class in common

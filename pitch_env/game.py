@@ -1,7 +1,7 @@
 """``Game``: one game for people, with text, errors, copies and bytes. The rules are the engine's kernels."""
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -53,8 +53,8 @@ class Game:
     def from_deal(
         cls,
         rules: Rules,
-        hands: Sequence[Iterable[str]],
-        widow: Iterable[str] = (),
+        hands: Iterable[Iterable[str]],
+        widow: Iterable[str] | None = (),
         dealer: int = 0,
         scores: Sequence[int] | None = None,
         deals: int | None = 1,
@@ -75,15 +75,15 @@ class Game:
             ValueError: a card that is not in the deck, or there twice, a wrong number of cards, no such seat.
         """
         game = cls(rules, 0 if seed is None else seed, checked_deals(rules, deals) or None)
-        if not isinstance(dealer, int | np.integer) or not 0 <= dealer < rules.players:
+        if isinstance(dealer, bool) or not isinstance(dealer, int | np.integer) or not 0 <= dealer < rules.players:
             raise ValueError(f"dealer={dealer!r} is not allowed; seats are 0 to {rules.players - 1}")
-        if len(hands) != rules.players:
-            raise ValueError(f"{len(hands)} hands are not allowed; {rules.players} players need one each")
-        piles = [_parse_pile(f"hand of seat {seat}", hand, rules) for seat, hand in enumerate(hands)]
+        piles = [_parse_pile(f"hand of seat {seat}", hand, rules) for seat, hand in enumerate(_listed("hands", hands))]
+        if len(piles) != rules.players:
+            raise ValueError(f"{len(piles)} hands are not allowed; {rules.players} players need one each")
         for seat, pile in enumerate(piles):
             if len(pile) != rules.hand_size:
                 raise ValueError(f"the hand of seat {seat} has {len(pile)} cards; it must have {rules.hand_size}")
-        rest = _parse_pile("widow", widow, rules)
+        rest = _parse_pile("widow", () if widow is None else widow, rules)
         if rules.widow in ("pitcher", "exchange") and len(rest) != rules.widow_size:
             raise ValueError(f"the widow has {len(rest)} cards; it must have {rules.widow_size}")
         seen: set[int] = set()
@@ -399,15 +399,23 @@ def checked_deals(rules: Rules, deals: int | None) -> int:
 def _checked_scores(rules: Rules, scores: Sequence[int] | None) -> list[int]:
     if scores is None:
         return [0] * rules.teams
-    numbers = [score for score in scores if isinstance(score, int | np.integer) and -10_000 <= score <= 10_000]
-    if len(numbers) != len(scores) or len(scores) != rules.teams:
+    given = _listed("scores", scores)
+    numbers = [score for score in given if isinstance(score, int | np.integer) and -10_000 <= score <= 10_000]
+    if len(numbers) != len(given) or len(given) != rules.teams:
         raise ValueError(f"scores={scores!r} is not allowed; it is {rules.teams} whole numbers, one for each team")
     return [int(number) for number in numbers]
 
 
+def _listed(name: str, values: Iterable) -> list:
+    """The values as a list. Raises ValueError for what has none."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise ValueError(f"{name}={values!r} is not allowed; it is a list")
+    return list(values)
+
+
 def _parse_pile(name: str, cards: Iterable[str], rules: Rules) -> list[int]:
     pile, deck = [], rules.deck
-    for text in cards:
+    for text in _listed(f"the {name}", cards):
         try:
             card = parse_card(text)
         except ValueError as error:

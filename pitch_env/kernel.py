@@ -28,9 +28,18 @@ import numba
 import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
-# The cores that this process may use; PITCH_THREADS says fewer.
-_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-NUM_THREADS = int(os.environ.get("PITCH_THREADS", _cores))
+
+def _num_threads() -> int:
+    """The cores that this process may use; PITCH_THREADS says fewer. Raises ValueError for what is no number."""
+    said = os.environ.get("PITCH_THREADS", "").strip()
+    if not said:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not said.isascii() or not said.isdigit() or int(said) < 1:
+        raise ValueError(f"the environment variable PITCH_THREADS={said!r} is not allowed; it is a number from 1")
+    return int(said)
+
+
+NUM_THREADS = _num_threads()
 
 HEAD_START = 300  # steps of games that the calling thread does while the others wake up
 

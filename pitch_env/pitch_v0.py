@@ -23,7 +23,7 @@ import copy
 import dataclasses
 import difflib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -139,6 +139,8 @@ class raw_env(AECEnv[str, dict[str, np.ndarray], int]):
         Raises:
             ValueError: a bad seed or game; the episode goes on as it was.
         """
+        if not isinstance(options, Mapping | None):
+            raise ValueError(f"options={options!r} is not allowed; it is a dictionary, or None")
         begin = (options or {}).get("game")
         if begin is not None:
             self._refuse_game(begin)
@@ -294,8 +296,9 @@ def _rules(rules: str | Rules, overrides: dict[str, Any]) -> Rules:
         if name not in fields and close:
             raise ValueError(f"no argument {name!r}; did you mean {close[0]!r}?")
     if isinstance(rules, Rules):
-        if overrides:
-            given = ", ".join(f"{name}={value!r}" for name, value in overrides.items())
+        changed = {name: value for name, value in overrides.items() if getattr(rules, name, None) != value}
+        if changed:
+            given = ", ".join(f"{name}={value!r}" for name, value in changed.items())
             raise ValueError(f"{given} is not allowed beside a Rules object, which is complete; name a preset instead")
         return rules
     if not isinstance(rules, str):

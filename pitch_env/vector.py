@@ -1,6 +1,7 @@
 """``VectorGame``: many games in one array of records, stepped together, for training and for measuring."""
 
 import copy
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -51,7 +52,7 @@ class VectorGame:
         deals: int | None = 1,
         skip_forced: bool = False,
     ) -> None:
-        self.rules = (rules,) if isinstance(rules, Rules) else tuple(rules)
+        self.rules = tuple(rules) if isinstance(rules, list | tuple) else (rules,)
         if not self.rules:
             raise ValueError("rules=[] is not allowed; it is a Rules object or a list of at least one")
         for each in self.rules:
@@ -174,14 +175,22 @@ class VectorGame:
         """Play at least so many random decisions, spread over the games, within one kernel; returns how many."""
         each = -(-int(decisions) // self.num_games)
         in_parallel(_random_rollout, self.num_games, self._rules, self.states, each, weight=each)
+        self.last.view(np.uint8)[:] = 0  # nobody looked at how its deals ended
         self.refresh()
         return each * self.num_games
 
     def game(self, index: int) -> Game:
-        """A copy of one game, as a ``Game``."""
+        """A copy of one game, as a ``Game``. Raises IndexError where there is none; -1 is the last one."""
+        try:
+            number = range(self.num_games)[operator.index(index)]
+        except (IndexError, TypeError):
+            raise IndexError(f"game {index!r} is not there; games are 0 to {self.num_games - 1}") from None
         game = Game.__new__(Game)
-        game._set_up(self.rules[index % len(self.rules)])
-        game._states[:] = self.states[index : index + 1]
+        game._set_up(self.rules[number % len(self.rules)])
+        game._states[:] = self.states[number : number + 1]
+        deals = game.deals_played
+        if deals and self.last["deals"][number] == deals:  # else it was of a game before, or is not known
+            game._last = self.last[number : number + 1].copy()
         return game
 
     def __setstate__(self, state: dict) -> None:

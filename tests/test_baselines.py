@@ -1,5 +1,7 @@
 """The rule-based players: legal everywhere, alike alone and in any batch, and in the right order of strength."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -350,3 +352,9 @@ def test_the_score_matters_when_a_bid_would_win_the_game():
             game.apply(action)
         calls[tuple(scores)] = choice(game)
     assert calls == {(0, 0, 0, 0): "pass", (0, 0, 0, 5): "2", (5, 0, 0, 0): "2"}
+
+
+@pytest.mark.parametrize("agent", [None, 5, "", b"greedy", ["greedy"]])
+def test_what_is_no_name_of_an_agent_is_refused_with_the_names_there_are(agent):
+    with pytest.raises(ValueError, match=re.escape(f"no agent {agent!r}; it is the path of") + ".* random, greedy"):
+        load(agent)

@@ -305,6 +305,13 @@ def changed(hands: list[list[str]], seat: int, card: int, text: str) -> list[lis
         (dict(hands=AUCTION, widow=["xx"]), "in the widow: 'xx' is not a card"),
         (dict(hands=AUCTION, dealer=4), "dealer=4 is not allowed; seats are 0 to 3"),
         (dict(hands=AUCTION, dealer=-1), "dealer=-1 is not allowed; seats are 0 to 3"),
+        (dict(hands=None), "hands=None is not allowed; it is a list"),
+        (dict(hands=[1, 2, 3, 4]), "the hand of seat 0=1 is not allowed; it is a list"),
+        (dict(hands=["AS", *AUCTION[1:]]), "the hand of seat 0='AS' is not allowed; it is a list"),
+        (dict(hands=AUCTION, widow="AS"), "the widow='AS' is not allowed; it is a list"),
+        (dict(hands=AUCTION, scores=5), "scores=5 is not allowed; it is a list"),
+        (dict(hands=AUCTION, scores={0: 1, 1: 2, 2: 3, 3: 4}), r"scores=\{.* is not allowed; it is a list"),
+        (dict(hands=AUCTION, dealer=True), "dealer=True is not allowed; seats are 0 to 3"),
         (dict(hands=AUCTION, dealer=None), "dealer=None is not allowed; seats are 0 to 3"),
         (
             dict(hands=AUCTION, scores=[1, 2]),
@@ -318,6 +325,13 @@ def changed(hands: list[list[str]], seat: int, card: int, text: str) -> list[lis
 def test_refused_deals(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Game.from_deal(VARIANTS["auction-4"], **arguments)
+
+
+def test_a_deal_may_come_from_any_kind_of_list() -> None:
+    rules = VARIANTS["auction-4"]
+    listed = Game.from_deal(rules, AUCTION, [], scores=[1, 2, 3, 4])
+    drawn = Game.from_deal(rules, (iter(hand) for hand in AUCTION), None, scores=iter([1, 2, 3, 4]))
+    assert drawn == listed
 
 
 @pytest.mark.parametrize("name", ["oklahoma", "oklahoma-6"])

@@ -421,6 +421,20 @@ def test_a_bad_seed_is_refused_and_the_episode_goes_on(seed):
     assert snapshot(env) == before
 
 
+def test_options_that_are_none_are_refused_and_the_episode_goes_on():
+    env = pitch_v0.env()
+    env.reset(seed=1)
+    game = env.unwrapped.game.clone()
+    with pytest.raises(ValueError, match=r"options=\[1\] is not allowed; it is a dictionary, or None"):
+        env.reset(options=[1])
+    assert env.unwrapped.game == game
+
+
+def test_fields_beside_rules_may_say_what_these_say():
+    rules = Rules.preset("auction", players=3)
+    assert pitch_v0.env(rules, players=3, hand_size=6).unwrapped.rules == rules
+
+
 def test_reset_keeps_the_rules_and_ignores_options_it_does_not_know():
     env = pitch_v0.env(rules="oklahoma", players=6, three=True, widow="pitcher", first_lead="trump", episode=2)
     rules = env.rules

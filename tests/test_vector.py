@@ -95,6 +95,7 @@ def test_agrees_with_single_games(name: str, skip_forced: bool, deals: int | Non
                 last = mirror.games[row]._last
                 assert last is not None
                 assert batch.last[row].tobytes() == last[0].tobytes()
+                assert done[row] or batch.game(row) == mirror.games[row]  # with the deal that ended last
             if done[row]:
                 assert batch.states["public"]["deals"][row] == 0
                 assert not batch.states["public"]["scores"][row].any()
@@ -203,7 +204,8 @@ def test_actions_of_every_integer_type(dtype: Any) -> None:
         (dict(deals=0), "deals=0 is not allowed"),
         (dict(deals=None), "deals=None is not allowed; rules without a target need a number of deals"),
         (dict(rules=["auction"]), "rules='auction' is not allowed"),
-        (dict(rules="auction"), "rules='a.*' is not allowed"),
+        (dict(rules="auction"), "rules='auction' is not allowed"),
+        (dict(rules=None), "rules=None is not allowed"),
     ],
 )
 def test_refusals(arguments: dict[str, Any], message: str) -> None:
@@ -258,6 +260,24 @@ def test_a_row_as_a_game_is_a_copy() -> None:
     assert len(batch) == 4
 
 
+def test_rows_are_counted_from_the_end_too_and_others_are_refused() -> None:
+    batch = VectorGame([VARIANTS["auction-4"], VARIANTS["oklahoma-6"], VARIANTS["money-4"]], 4, seed=2)
+    assert [batch.game(row - 4) for row in range(4)] == [batch.game(row) for row in range(4)]
+    assert batch.game(-4).rules == VARIANTS["auction-4"]
+    for wrong in (4, -5, 1.5, None, "0", slice(2)):
+        with pytest.raises(IndexError, match=r"game .* is not there; games are 0 to 3"):
+            batch.game(wrong)  # type: ignore[arg-type]
+
+
+def test_a_row_tells_of_the_last_deal_of_its_own_game_only() -> None:
+    batch = VectorGame(VARIANTS["tiny"], 4, seed=3, deals=2)
+    while not batch.ended.all():
+        batch.step(batch.random_actions(np.random.default_rng(0)))
+    assert all((batch.game(row).last_deal is None) == (batch.game(row).deals_played == 0) for row in range(4))
+    batch.random_rollout(4 * 50)  # how deals end in it is not kept
+    assert all(batch.game(row).last_deal is None for row in range(4))
+
+
 def test_states_may_be_written_by_hand() -> None:
     """After ``refresh``; without it, a step can be refused that is legal now, but never is an illegal one taken."""
     rules = VARIANTS["auction-4"]
@@ -291,6 +311,20 @@ def test_the_same_with_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) ->
     alone = play(1, monkeypatch)
     for threads in (2, 3, 5):
         assert play(threads, monkeypatch) == alone
+
+
+def test_the_variable_for_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PITCH_THREADS", "")  # as good as none
+    cores = pitch_env.kernel._num_threads()
+    assert cores >= 1
+    monkeypatch.delenv("PITCH_THREADS")
+    assert pitch_env.kernel._num_threads() == cores
+    monkeypatch.setenv("PITCH_THREADS", "3")
+    assert pitch_env.kernel._num_threads() == 3
+    for wrong in ("two", "0", "-1", "1.5"):
+        monkeypatch.setenv("PITCH_THREADS", wrong)
+        with pytest.raises(ValueError, match=f"PITCH_THREADS='{wrong}' is not allowed; it is a number from 1"):
+            pitch_env.kernel._num_threads()
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 1023, 1024, 5000])
