@@ -52,7 +52,7 @@ class Rules:
     max_bid: int = 4
     """The highest bid in points (MG, AP 4; OK 7, or 10 with the three)."""
     moon: bool = False
-    """Whether one may bid the moon, above every number: all four points and all tricks (MG); of pairs, the two together (decision)."""
+    """Whether one may bid the moon, above every number: all four points and all tricks, of pairs together (MG)."""
     moon_value: int = 4
     """Points subtracted for a moon that failed (MG, decision)."""
     steal: bool = True
