@@ -109,6 +109,10 @@ def mapping(text: str) -> dict[str, Any]:
         value = None
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(f"{text!r} is not a mapping such as '{{players: 6}}'")
+    if nameless := [key for key in value if not isinstance(key, str)]:
+        raise argparse.ArgumentTypeError(
+            f"{nameless[0]!r} in {text!r} is not the name of a field; a mapping is such as '{{players: 6}}'"
+        )
     return value
 
 

@@ -88,6 +88,23 @@ def test_what_fails_says_so_in_a_line_and_ends_with_1(line, says, capsys):
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("{1: 2}", "1 in '{1: 2}' is not the name of a field"),
+        ("{players: 3, null: 2}", "None in"),
+        ("{on: 3}", "True in"),
+        ("[players]", "is not a mapping such as"),
+    ],
+)
+def test_what_is_no_mapping_of_names_is_refused(value, says, capsys):
+    for line in ("rules auction", "evaluate random greedy", "nashconv random", "exploit random", "play"):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main([*line.split(), "--rule-options", value])
+        assert stopped.value.code == 2
+        assert says in capsys.readouterr().err
+
+
 def test_the_installed_command_is_this_one():
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert scripts["pitch"] == "agents.cli:main"
