@@ -41,7 +41,7 @@ from typing import Any
 from agents import card_curve, card_measures, card_text, checkpoint
 from agents.agent import Agent, is_name_of_player, load_all
 from agents.card_weaknesses import weaknesses
-from agents.evaluation import fingerprint, report, versions, write_json
+from agents.evaluation import fingerprint, report, trained_for, versions, write_json
 from agents.model_card import preset_of
 from agents.puzzles import PUZZLES, load_puzzles
 from pitch_env import Rules
@@ -230,7 +230,7 @@ def _opponents(names: Sequence[str], source: _Source) -> list[Agent]:
     for opponent in opponents:
         if opponent.name == source.agent.name:
             raise ValueError(f"{opponent.name} cannot be its own opponent")
-        if getattr(opponent, "rules", source.rules) != source.rules:
+        if (trained_for(opponent) or source.rules) != source.rules:
             raise ValueError(f"{opponent.name} plays other rules than the agent")
     return opponents
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from agents import options as common
 from agents.agent import Agent, load_all
-from agents.evaluation import fingerprint, versions, write_json
+from agents.evaluation import fingerprint, trained_for, versions, write_json
 from agents.nashconv import MAX_NODES, NashConv, nash_conv, policy_of
 from pitch_env import Rules
 
@@ -61,17 +61,10 @@ def rules_of(options: argparse.Namespace, agents: list[Agent]) -> Rules:
     if options.rules or options.rule_options:
         options.rules = options.rules or "auction"
         return common.chosen_rules(options)
-    trained = [rules for agent in agents if (rules := _trained_for(agent)) is not None]
+    trained = [rules for agent in agents if (rules := trained_for(agent)) is not None]
     if not trained:
         raise ValueError("there are no rules; name some with --rules or --rule-options")
     return trained[0]
-
-
-def _trained_for(agent: Agent) -> Rules | None:
-    """The rules that an agent was trained for, if there are such and no others."""
-    exported = getattr(agent, "metadata", {}).get("rules")
-    rules = getattr(agent, "rules", None) if exported is None else Rules.from_dict(exported)
-    return rules if isinstance(rules, Rules) else None
 
 
 def print_table(found: dict[str, NashConv], rules: Rules) -> None:

@@ -212,6 +212,13 @@ def fingerprint(agent: Agent) -> str:
     return source_hash(Path(inspect.getfile(type(agent)))) if own is None else str(own)
 
 
+def trained_for(agent: Agent) -> Rules | None:
+    """The rules that an agent was trained for, a checkpoint or an exported one, if there are such and no others."""
+    exported = getattr(agent, "metadata", {}).get("rules")
+    rules = getattr(agent, "rules", None) if exported is None else Rules.from_dict(exported)
+    return rules if isinstance(rules, Rules) else None
+
+
 def versions() -> dict[str, str]:
     """The versions of Python and of the packages that a result depends on."""
     return {"python": platform.python_version()} | {name: version(name) for name in ("pitch-env", "numpy", "numba")}
