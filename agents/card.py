@@ -42,7 +42,7 @@ from agents import card_curve, card_measures, card_text, checkpoint
 from agents.agent import Agent, is_name_of_player, load_all
 from agents.card_weaknesses import weaknesses
 from agents.evaluation import fingerprint, report, trained_for, versions, write_json
-from agents.model_card import preset_of
+from agents.model_card import PATHS, preset_of, without_paths
 from agents.puzzles import PUZZLES, load_puzzles
 from pitch_env import Rules
 from pitch_env.files import replace_atomically
@@ -50,6 +50,16 @@ from pitch_env.files import replace_atomically
 FORMAT = 1
 CARD, TEXT, CURVE, EVALUATION = "card.json", "card.md", "curve.png", "evaluation.json"
 FILES = (checkpoint.MODEL, "model.json", EVALUATION, CARD, TEXT, CURVE)
+PARTS: dict[str, type | tuple[type, ...]] = {  # of every card; each as it is in JSON
+    **dict.fromkeys(("name", "fingerprint", "sha256", "preset", "note"), str),
+    **dict.fromkeys(("bytes", "teams", "decisions", "seed"), int),
+    **dict.fromkeys(
+        ("rules", "changed", "network", "config", "trained_with", "versions", "opponents", "puzzles"), dict
+    ),
+    **dict.fromkeys(("matches", "as_opponent", "kinds", "weaknesses"), list),
+    **dict.fromkeys(("curve", "exploiter"), (dict, type(None))),
+    "hours": (int, float),
+}
 LIMIT = 2_000_000  # bytes of a shipped model
 OPPONENTS = ("random", "greedy", "memoryless", "cautious", "bold", "expert", "search")
 
@@ -189,7 +199,23 @@ def read_card(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder / CARD} is damaged: it is not JSON") from None
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise ValueError(f"{folder / CARD} is not a card of format {FORMAT}")
+    if missing := [name for name, kinds in PARTS.items() if not isinstance(card.get(name), kinds)]:
+        raise ValueError(f"{folder / CARD} is damaged: it does not tell its {', '.join(missing)}")
+    try:
+        _tell_again(card)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        what = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"{folder / CARD} is damaged: {what}") from None
     return card
+
+
+def _tell_again(card: dict[str, Any]) -> None:
+    """All that is told of a card's figures, which takes all of them. Raises various errors where some are not there."""
+    card_text.chapters(card)
+    card_text.table([card])
+    weaknesses(card)
+    for figures in ("points_per_deal", "training") if card["curve"] else ():
+        dict(card["curve"][figures])
 
 
 def _read_exploiter(folder: Path, agent: checkpoint.NetworkAgent) -> dict[str, Any]:
@@ -199,8 +225,8 @@ def _read_exploiter(folder: Path, agent: checkpoint.NetworkAgent) -> dict[str, A
         raise ValueError(f"{folder} is not the folder of a finished run; there is no {EVALUATION}")
     try:
         found = json.loads(file.read_bytes())
-        config = checkpoint.read(folder / checkpoint.MODEL).header["config"]
-        if not config["against"]:
+        header = checkpoint.read(folder / checkpoint.MODEL).header
+        if not header["config"]["against"]:
             raise ValueError
         (match,) = found["matches"]
         victim, rules = found["agents"][match["opponent"]], found["rules"]
@@ -208,21 +234,32 @@ def _read_exploiter(folder: Path, agent: checkpoint.NetworkAgent) -> dict[str, A
             "decisions": found["decisions"],
             "hours": round(found["seconds"] / 3600, 3),
             "seed": found["seed"],
-            "start": _start(config),
+            "start": _start(header, agent),
             "match": match | {"agent": "exploiter", "opponent": agent.name},
         }
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{folder} is not a run that was trained against one agent, or it is damaged") from None
     if victim != fingerprint(agent) or rules != agent.rules.to_dict():
         raise ValueError(f"the exploiter in {folder} was trained against other weights or rules than those of this run")
+    met = header.get("against_fingerprint", victim)  # older runs do not tell; whom it met is not whom it played last
+    if met != victim:
+        raise ValueError(
+            f"the exploiter in {folder} was trained against other weights, {met}, than those of this run, {victim}; "
+            "what it was trained against has changed since"
+        )
     return result
 
 
-def _start(config: dict[str, Any]) -> str:
+def _start(header: dict[str, Any], agent: checkpoint.NetworkAgent) -> str:
     """What an exploiter began as."""
+    config = header["config"]
     if not config.get("start"):
         return "a fresh agent"
-    return "a copy of it" if config["start"] == config["against"] else "another agent"
+    if "start_fingerprint" in header:
+        copied = header["start_fingerprint"] == fingerprint(agent)
+    else:  # an older run, of which the names alone are known
+        copied = config["start"] == config["against"]
+    return "a copy of it" if copied else "another agent"
 
 
 def _opponents(names: Sequence[str], source: _Source) -> list[Agent]:
@@ -262,9 +299,8 @@ def _measure(
 def _identity(source: _Source, file: Path) -> dict[str, Any]:
     """Write the model, without paths of its maker, and say what it is."""
     header = source.saved.header
-    paths = ("out", "against", "start")
-    config = {name: value for name, value in header["config"].items() if name not in paths}
-    header = header | {"format": checkpoint.FORMAT, "config": config | dict.fromkeys(paths, "")}
+    config = without_paths(header["config"])
+    header = header | {"format": checkpoint.FORMAT, "config": config | dict.fromkeys(PATHS, "")}
     checkpoint.write(file, source.saved.tensors, header)
     write_json(file.with_suffix(".json"), header)
     content = _in_order(file.read_bytes())

@@ -17,7 +17,12 @@ BLOCK = re.compile(r"(<!-- begin: agents-table -->\n).*?(<!-- end: agents-table 
 
 def write(card: dict[str, Any]) -> str:
     """The card as Markdown."""
-    sections = (
+    return "\n\n".join(chapter for chapter in chapters(card) if chapter) + "\n"
+
+
+def chapters(card: dict[str, Any]) -> tuple[str, ...]:
+    """The parts of a card's text, some of them empty."""
+    return (
         f"# {card['name']}\n\n{summary(card)}",
         _use(card),
         _results(card),
@@ -29,7 +34,6 @@ def write(card: dict[str, Any]) -> str:
         _rules(card),
         _provenance(card),
     )
-    return "\n\n".join(section for section in sections if section) + "\n"
 
 
 def summary(card: dict[str, Any]) -> str:

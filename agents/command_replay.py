@@ -150,7 +150,7 @@ def _opinion(agent: Agent, game: Game, number: int) -> str:
     except ValueError as error:
         return f"cannot say: {error}"
     likely = [f"{action_symbol(action)} {share:.1%}" for action, share in found.probabilities[:TOP]]
-    expects = [] if found.value is None else [f"expects {found.value:+.2f} points"]
+    expects = [f"expects {found.expects}"] if found.expects else []
     return "; ".join(
         [f"would choose {action_symbol(found.choice)}", *([", ".join(likely)] if likely else []), *expects]
     )

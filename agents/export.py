@@ -27,6 +27,7 @@ from agents.checkpoint import FamilyAgent, NetworkAgent, file_of, load_agent, re
 from agents.evaluation import versions
 from agents.exported import FORMAT, METADATA, SUFFIXES
 from agents.networks import PlayingNetwork
+from agents.opinions import values_are_chances
 from agents.suits import SuitSorter, suit_digest, suit_rank
 from pitch_env import Rules, VectorGame
 from pitch_env.actions import ACTION_TEXT, NUM_ACTIONS, TRUMP
@@ -128,14 +129,19 @@ def _even(probability: Tensor, alike: Tensor) -> Tensor:
 
 
 class PolicyGraph(nn.Module):
-    """All that a network agent does, from what the environment gives to what it wants to know."""
+    """All that a network agent does, from what the environment gives to what it wants to know.
 
-    def __init__(self, rules: Rules, network: PlayingNetwork) -> None:
+    Args:
+        rules, network: the agent's.
+        scale: what its values are multiplied by; learners of points divide by the rules' ``max_points``.
+    """
+
+    def __init__(self, rules: Rules, network: PlayingNetwork, scale: float | None = None) -> None:
         super().__init__()
         sorter = SuitSorter(rules)
         self.order = SuitOrder(sorter)
         self.network = network
-        self.points = rules.max_points  # learners scale rewards by it
+        self.scale = float(rules.max_points if scale is None else scale)
         self.sources: Tensor  # int64 [24, D]
         self.action_sources: Tensor  # int64 [24, 71]
         self.places: Tensor  # int64 [24, 71]
@@ -152,8 +158,9 @@ class PolicyGraph(nn.Module):
 
         Returns:
             Probabilities float32 [B, 71], exactly zero where illegal; the best legal action int64 [B], of equal ones
-            the lowest; the value that the agent expects float32 [B], in points. A row without a legal action, as the
-            environment gives it to who is not to act, has zeros, the action -1, and a value that means nothing.
+            the lowest; the value that the agent expects float32 [B], of what ``describe`` says. A row without a legal
+            action, as the environment gives it to who is not to act, has zeros, the action -1, and a value that means
+            nothing.
         """
         order, alike = self.order(observation)
         legal = action_mask.bool()
@@ -161,7 +168,7 @@ class PolicyGraph(nn.Module):
         log_probability, value = self.network.decide(observation.gather(1, self.sources[order]), allowed)
         probability = _even(log_probability.exp().gather(1, self.places[order]), alike) * legal
         action = torch.where(legal.any(1), probability.argmax(1), -1)
-        return probability, action, value * self.points
+        return probability, action, value * self.scale
 
 
 def export(
@@ -186,8 +193,8 @@ def export(
         What was written and how it was verified, ready for JSON.
 
     Raises:
-        ValueError: no such checkpoint; a file does not play as the agent does; the folder holds another README or
-            parts of another export; a package is missing.
+        ValueError: no such checkpoint; a damaged evaluation beside it; a file does not play as the agent does; the
+            folder holds another README or parts of another export; a package is missing.
         OSError: a file could not be written.
     """
     _refuse_missing_packages(formats)
@@ -195,11 +202,11 @@ def export(
     agent = load_agent(file)
     if isinstance(agent, FamilyAgent):
         raise ValueError(f"{file} plays several variants; only policies of one can be exported")
-    evaluation = _evaluation_of(agent, file)
+    facts = describe(agent, file, formats)
+    evaluation = model_card.read_evaluation(file.with_name("evaluation.json"), facts)
     names = [*(f"model{SUFFIXES[name]}" for name in formats), *(["evaluation.json"] if evaluation else [])]
     _refuse_mixing(out, names)
-    facts = describe(agent, file, formats)
-    graph = PolicyGraph(agent.rules, agent.network).eval()
+    graph = PolicyGraph(agent.rules, agent.network, agent.scale.item()).eval()
     tell(f"playing {decisions:,} decisions")
     expected = Expected.of(agent, decisions)
     contents, checks = {}, {}
@@ -237,13 +244,6 @@ def _refuse_missing_packages(formats: Sequence[str]) -> None:
                 raise ValueError(f"format {name!r} needs {package}: pip install 'pitch-env[export]'") from None
 
 
-def _evaluation_of(agent: NetworkAgent, file: Path) -> dict[str, Any] | None:
-    """The evaluation beside a checkpoint, where it is of these weights."""
-    results = file.with_name("evaluation.json")
-    evaluation = json.loads(results.read_bytes()) if results.exists() else {}
-    return evaluation if agent.fingerprint in evaluation.get("agents", {}).values() else None
-
-
 def _json(content: dict[str, Any]) -> bytes:
     return json.dumps(content, indent=1, allow_nan=False).encode() + b"\n"
 
@@ -263,15 +263,22 @@ def describe(agent: NetworkAgent, file: Path, formats: Sequence[str]) -> dict[st
             {"name": name, "start": at.start, "stop": at.stop, "highest": tables[name][1], "meaning": tables[name][2]}
             for name, at in part_slices(rules).items()
         ],
-        "value": "points of the deal that the seat to act may expect, less the mean of the other teams",
+        "value": f"{_valued(agent, header['config'])} that the seat to act may expect, less the mean of other teams",
         "checkpoint": {
             "fingerprint": agent.fingerprint,
             "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
             "network": header["network"],
-            "config": {name: value for name, value in header["config"].items() if name != "out"},  # a path of its maker
+            "config": model_card.without_paths(header["config"]),
         },
         "versions": versions() | {name: version(name) for each in ("torch", *formats) for name in PACKAGES[each]},
     }
+
+
+def _valued(agent: NetworkAgent, config: dict[str, Any]) -> str:
+    """What an agent's values are of."""
+    if values_are_chances(agent):
+        return "chance to win the game (not points)"
+    return "points of the deal" if config.get("deals", 1) == 1 else "points of the rest of the game"
 
 
 def write_torch(graph: PolicyGraph, facts: dict[str, Any], path: Path) -> None:

@@ -54,7 +54,7 @@ class ExportedAgent:
         return self.answer(observation, mask)[0]
 
     def values(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """What the seat to act may expect of the deal: points relative to the others, float32 [N]; see ``answer``."""
+        """What the seat to act may expect, relative to the others, float32 [N]; see ``answer``."""
         return self.answer(observation, mask)[2]
 
     def answer(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -66,7 +66,8 @@ class ExportedAgent:
 
         Returns:
             Probabilities float32 [N, 71], zero where illegal; the best actions int64 [N], -1 in rows without a legal
-            one; what the seat to act may expect of the deal, in points relative to the others, float32 [N].
+            one; what the seat to act may expect, relative to the others, float32 [N]; ``metadata["value"]``
+            says what: points of the deal, or the chance to win for a policy that learned to win games.
 
         Raises:
             ValueError: another shape, or observations that were made under other rules.
@@ -169,17 +170,30 @@ def _checked(text: str | None, file: Path) -> dict[str, Any]:
     """A file's metadata. Raises ValueError where it is missing, of another format, or of other observations."""
     if text is None:
         raise ValueError(f"{file} is not a policy of pitch-env: it has no metadata {METADATA!r}")
-    metadata = json.loads(text)
+    try:
+        metadata = json.loads(text)
+        _refuse_other(metadata, file)
+        dict(metadata["checkpoint"]["config"])
+        str(metadata["checkpoint"]["fingerprint"])
+    except (LookupError, TypeError, AttributeError, json.JSONDecodeError):
+        raise ValueError(f"{file} is damaged: its metadata are not those of a policy") from None
+    return metadata
+
+
+def _refuse_other(metadata: dict[str, Any], file: Path) -> None:
+    """Raises ValueError where this version cannot play by the metadata, and various errors where some are not there."""
     if metadata.get("format") != FORMAT:
         raise ValueError(f"{file} is an export of format {metadata.get('format')!r}; this version reads {FORMAT}")
     try:
         from pitch_env import Rules
         from pitch_env.observation import layout, part_slices
     except ImportError:
-        return metadata  # without the engine there is no other layout to compare with
-    rules = Rules.from_dict(metadata["rules"])
+        return  # without the engine there is no other layout to compare with
+    try:
+        rules = Rules.from_dict(metadata["rules"])
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
     here = [(name, part.start, part.stop) for name, part in part_slices(rules).items()]
     there = [(part["name"], part["start"], part["stop"]) for part in metadata["observation"]]
     if here != there or metadata["rules_code"] != layout(rules)[0]["rules"].tolist():
         raise ValueError(f"{file} was made for other observations than this version of pitch-env writes")
-    return metadata

@@ -1,5 +1,6 @@
 """The model card of an exported policy: a README in the form of the Hugging Face hub, a YAML header and Markdown."""
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,41 @@ from pitch_env import Rules
 from pitch_env.actions import DONE, MOON, PASS, TRUMP
 
 LIBRARY = "pitch-env"
+PATHS = ("out", "against", "start")  # options of a run that say where things lie on its maker's machine
 
 
 def refuse_other(readme: Path) -> None:
     """Raises ValueError where a README is there that is no model card of ours, which must not be overwritten."""
     if readme.exists() and f"library_name: {LIBRARY}" not in readme.read_text(encoding="utf-8", errors="replace"):
         raise ValueError(f"{readme} is no model card of {LIBRARY} and stays as it is; choose another folder")
+
+
+def without_paths(config: dict[str, Any]) -> dict[str, Any]:
+    """The options of a run that everybody may know."""
+    return {name: value for name, value in config.items() if name not in PATHS}
+
+
+def read_evaluation(file: Path, facts: dict[str, Any]) -> dict[str, Any] | None:
+    """The evaluation beside a checkpoint, where it is of the same weights as the policy that ``facts`` tell of.
+
+    Raises:
+        ValueError: it is damaged.
+        OSError: it cannot be read.
+    """
+    if not file.exists():
+        return None
+    try:
+        evaluation = json.loads(file.read_bytes(), parse_constant=_refuse_constant)
+        if facts["checkpoint"]["fingerprint"] not in evaluation.get("agents", {}).values():
+            return None
+        _results(facts, evaluation)  # all that the card tells of it is there
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise ValueError(f"{file} is damaged: it is not what a run or evaluate writes") from None
+    return evaluation
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def write(facts: dict[str, Any], evaluation: dict[str, Any] | None, checks: dict[str, Any], license_name: str) -> str:
@@ -33,7 +63,7 @@ def write(facts: dict[str, Any], evaluation: dict[str, Any] | None, checks: dict
         _results(facts, evaluation),
         _use(facts, list(checks)),
         _interface(facts),
-        _limits(evaluation),
+        _limits(facts, evaluation),
         _provenance(facts, checks),
     )
     header = yaml.safe_dump(_header(facts, evaluation, list(checks), license_name), sort_keys=False)
@@ -134,7 +164,22 @@ def _results(facts: dict[str, Any], evaluation: dict[str, Any] | None) -> str:
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return (
         "## Results\n\nPoints per deal relative to the opponents, on duplicate deals: each deal is played with the "
-        f"policy in the seats of every team in turn.\n\n{table}"
+        f"policy in the seats of every team in turn.\n\n{table}{_games_won(facts, evaluation)}"
+    )
+
+
+def _games_won(facts: dict[str, Any], evaluation: dict[str, Any]) -> str:
+    """The whole games that it won, where it learned to play those."""
+    if "games_won" not in evaluation:
+        return ""
+    rows = "".join(
+        f"\n| {opponent} | {share['mean']:.1%} | {share['low']:.1%} to {share['high']:.1%} |"
+        for opponent, share in evaluation["games_won"].items()
+    )
+    even = 1 / Rules.from_dict(facts["rules"]).teams
+    return (
+        f"\n\nWhole games won, of which an even share is {even:.0%}:\n\n"
+        f"| against | games won | 95 % interval |\n| --- | ---: | ---: |{rows}"
     )
 
 
@@ -227,15 +272,23 @@ probabilities are all 0.
 {rows}"""
 
 
-def _limits(evaluation: dict[str, Any] | None) -> str:
+def _limits(facts: dict[str, Any], evaluation: dict[str, Any] | None) -> str:
+    config = facts["checkpoint"]["config"]
     measured = (
-        "It was measured as the results say: on single deals, each from scores of zero, against programs."
+        "It was measured as the results say: points per deal on single deals, each from scores of zero, against "
+        "programs."
         if evaluation
         else "How strong it is has not been measured here."
     )
+    if config.get("reward") == "win":
+        aim = "It learned to win whole games, not to make points, and its values are chances to win, not points."
+    elif config.get("deals", 1) == 1:
+        aim = "It need not play well for the score of a whole game."
+    else:
+        aim = "It learned to make points over several deals."
     return (
-        f"## Limits\n\n{measured} It need not play well for the score of a whole game, and it has not been measured "
-        "against people. It does not learn while it plays and does not adapt to its opponents."
+        f"## Limits\n\n{measured} {aim} It has not been measured against people. It does not learn while it plays and "
+        "does not adapt to its opponents."
     )
 
 

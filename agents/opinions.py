@@ -18,7 +18,17 @@ class Opinion:
     agent: str
     choice: str
     probabilities: list[tuple[str, float]]  # of the legal actions, the likeliest first; empty where it has none
-    value: float | None  # the points it expects of the deal, relative to the others; None where it has no idea
+    value: float | None  # what it expects, relative to the others; None where it has no idea
+    chances: bool = False  # the value is the chance to win the game, 0.01 for 1 %, and not points of the deal
+
+    @property
+    def expects(self) -> str:
+        """The value in words; empty where there is none."""
+        if self.value is None:
+            return ""
+        if self.chances:
+            return f"a chance to win of {self.value:+.1%}, relative to the others"
+        return f"{self.value:+.2f} points"
 
 
 def action_symbol(action: str) -> str:
@@ -43,7 +53,16 @@ def opinion(agent: Agent, game: Game, rng: np.random.Generator) -> Opinion:
         shares = [(action_text(action), float(chances[action])) for action in legal]
     if hasattr(agent, "values"):
         value = float(agent.values(observation, mask)[0])
-    return Opinion(agent.name, action_text(choice), shares, value)
+    return Opinion(agent.name, action_text(choice), shares, value, values_are_chances(agent))
+
+
+def values_are_chances(agent: Agent) -> bool:
+    """Whether an agent's values are chances to win, as of a checkpoint or an export that learned to win games."""
+    metadata = getattr(agent, "metadata", None)
+    if metadata is not None:
+        return metadata["checkpoint"]["config"].get("reward") == "win"
+    scale = getattr(agent, "scale", None)  # of points it is the most that a deal holds, which are two at least
+    return scale is not None and bool((scale == 1).all())
 
 
 def _seen(game: Game) -> tuple[np.ndarray, np.ndarray]:

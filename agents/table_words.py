@@ -65,6 +65,6 @@ def dollars(cents: int, sign: str = "") -> str:
 def opinion_words(opinion: Opinion) -> str:
     """What an agent would choose, and what it expects."""
     words = f"{opinion.agent} would choose {action_symbol(opinion.choice)}"
-    if opinion.value is None:
+    if not opinion.expects:
         return words
-    return f"{words} and expects {opinion.value:+.2f} points of this deal, relative to the others"
+    return f"{words} and expects {opinion.expects}{'' if opinion.chances else ' of this deal, relative to the others'}"

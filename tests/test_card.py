@@ -306,6 +306,46 @@ def test_exploiters_of_others_are_refused(run, exploiter, shipped, tmp_path, cap
     assert "damaged" in refused(capsys, *arguments, str(copy))
 
 
+def with_header(folder: Path, out: Path, **changed) -> Path:
+    """A copy of a run, with other things in the header of its model; those in ``config`` beside what is there."""
+    shutil.copytree(folder, out)
+    saved = checkpoint.read(out / checkpoint.MODEL)
+    config = saved.header["config"] | changed.pop("config", {})
+    header = {name: value for name, value in saved.header.items() if not name.endswith("_fingerprint")}
+    checkpoint.write(out / checkpoint.MODEL, saved.tensors, header | {"config": config} | changed)
+    return out
+
+
+def test_an_exploiter_that_met_other_weights_is_refused(run, exploiter, tmp_path, capsys):
+    """Though its match at the end was with these, as after the agent was trained on and the run finished again."""
+    met = with_header(exploiter, tmp_path / "other", against_fingerprint="0" * 16)
+    arguments = [str(run), "--out", str(tmp_path / "out"), "--exploiter"]
+    assert "was trained against other weights, 0000000000000000, than" in refused(capsys, *arguments, str(met))
+    agent = checkpoint.load_agent(run)
+    for name, header in (("same", {"against_fingerprint": agent.fingerprint}), ("old", {})):
+        found = card._read_exploiter(with_header(exploiter, tmp_path / name, **header), agent)
+        assert found["start"] == "a fresh agent"
+
+
+@pytest.mark.parametrize(
+    ("start", "print_of", "began"),
+    [
+        ("", None, "a fresh agent"),
+        ("same", None, "a copy of it"),  # an older run
+        ("elsewhere", None, "another agent"),
+        ("same", "other", "another agent"),
+        ("elsewhere", "agent", "a copy of it"),
+    ],
+)
+def test_an_exploiter_began_as_a_copy_where_the_weights_were_the_same(start, print_of, began, run, exploiter, tmp_path):
+    agent = checkpoint.load_agent(run)
+    against = checkpoint.read(exploiter / checkpoint.MODEL).header["config"]["against"]
+    told = {} if print_of is None else {"start_fingerprint": {"agent": agent.fingerprint}.get(print_of, "0" * 16)}
+    config = {"start": {"same": against}.get(start, start)}
+    copy = with_header(exploiter, tmp_path / "copy", config=config, against_fingerprint=agent.fingerprint, **told)
+    assert card._read_exploiter(copy, agent)["start"] == began
+
+
 def test_opponents_of_other_rules_are_refused_before_anything_is_played(run, shipped, tmp_path, capsys):
     arguments = [str(run), "--out", str(tmp_path / "out"), "--opponents"]
     assert "plays other rules" in refused(capsys, *arguments, "random", "auction")
@@ -319,6 +359,24 @@ def test_damaged_cards_are_refused(run, shipped, tmp_path, capsys):
     for text, says in (("{", "not JSON"), ("[1]", "format 1"), ('{"format": 9}', "format 1")):
         (out / "card.json").write_text(text)
         assert says in refused(capsys, str(run), "--out", str(out))
+
+
+def test_cards_that_lack_something_are_refused(run, shipped, tmp_path, capsys):
+    out = tmp_path / "pair"
+    shutil.copytree(shipped, out)
+    whole = card.read_card(shipped)
+    damaged = [{"format": 1}, *({key: whole[key] for key in whole if key != name} for name in card.PARTS)]
+    damaged += [whole | {name: 3.5 if name != "hours" else "long"} for name in card.PARTS]
+    damaged += [whole | {"exploiter": {}}, whole | {"curve": {"deals": 4}}, whole | {"matches": [{}]}]
+    for made in damaged:
+        (out / "card.json").write_text(json.dumps(made))
+        with pytest.raises(ValueError, match=r"pair/card\.json is damaged: ") as wrong:
+            card.read_card(out)
+        assert "\n" not in str(wrong.value)
+    (out / "card.json").write_text('{"format": 1}')
+    assert "card.json is damaged: it does not tell its name, fingerprint" in refused(
+        capsys, str(run), "--out", str(out)
+    )
 
 
 # All of them.

@@ -1,5 +1,6 @@
 """Exported policies: they play as their checkpoint does, where torch is not installed too, and nothing else."""
 
+import dataclasses
 import functools
 import json
 import re
@@ -17,10 +18,11 @@ import torch
 import yaml
 from strategies import VARIANTS
 
-from agents import checkpoint, export, exported, load, model_card
+from agents import checkpoint, dmc, export, exported, load, model_card, ppo
 from agents.cli import main
 from agents.evaluation import duplicate_match
 from agents.networks import PolicyValueNetwork
+from agents.opinions import values_are_chances
 from agents.suits import SuitSorter
 from pitch_env import Rules, VectorGame, pitch_v0
 from pitch_env.actions import ACTION_TEXT
@@ -210,6 +212,62 @@ def test_no_path_of_this_machine_is_in_the_files(folder, torch_folder):
             assert str(place).encode() + b"/" not in content, f"{place} is in {file}"
 
 
+def trained(folder: Path, rules: Rules, **config) -> Path:
+    """A checkpoint as ``fresh``, of a run with other options."""
+    saved = checkpoint.read(fresh(folder, rules) / checkpoint.MODEL)
+    checkpoint.write(folder / checkpoint.MODEL, saved.tensors, saved.header | {"config": config})
+    return folder
+
+
+def test_what_the_values_are_is_as_the_run_learned_it(tmp_path):
+    rules = Rules.preset("auction", players=3)
+    observation, mask = decisions(rules, 60)
+    for name, config, says, limit in (
+        ("points", {}, "points of the deal that", "It need not play well for the score of a whole game"),
+        ("games", {"deals": None, "reward": "win"}, "chance to win the game (not points) that", "chances to win"),
+        ("many", {"deals": None}, "points of the rest of the game that", "It learned to make points over several"),
+    ):
+        run, out = trained(tmp_path / name, rules, **config), tmp_path / f"{name}-out"
+        export.export(run, out, decisions=200)
+        original, twin = load(run), load(out)
+        np.testing.assert_allclose(twin.values(observation, mask), original.values(observation, mask), atol=1e-5)
+        assert twin.metadata["value"].startswith(says)
+        text = (out / "README.md").read_text()
+        assert f"| `value` | float32 [batch] | {says}" in text
+        assert limit in text
+        assert values_are_chances(twin) == values_are_chances(original) == (name == "games")
+
+
+def test_whole_games_that_were_won_are_on_the_card(tmp_path):
+    run = trained(tmp_path / "run", AUCTION, deals=None, reward="win")
+    match = {"agent": "run", "opponent": "greedy", "deals": 20, "mean": 1.0, "low": 0.5, "high": 1.5}
+    share = {"mean": 0.4, "low": 0.3, "high": 0.5}
+    agent = checkpoint.load_agent(run)
+    evaluation = {"agents": {"run": agent.fingerprint}, "matches": [match], "games_won": {"greedy": share}}
+    facts = export.describe(agent, run / checkpoint.MODEL, ["torch"])
+    text = model_card.write(facts, evaluation, {}, "mit")
+    assert "Whole games won, of which an even share is 25%:" in text
+    assert "| greedy | 40.0% | 30.0% to 50.0% |" in text
+
+
+def test_paths_of_the_run_are_not_published(tmp_path):
+    paths = {name: str(tmp_path / f"secret-{name}") for name in model_card.PATHS}
+    run = trained(tmp_path / "run", AUCTION, seed=7, **paths)
+    out = tmp_path / "out"
+    export.export(run, out, ["torch"], decisions=100)
+    contents = {file.name: file.read_bytes() for file in out.iterdir()}
+    with zipfile.ZipFile(out / "model.pt2") as archive:
+        contents |= {name: archive.read(name) for name in archive.namelist()}
+    assert [name for name, content in contents.items() if b"secret" in content] == []
+    assert load(out).metadata["checkpoint"]["config"] == {"seed": 7, "learner": "ppo"}
+
+
+def test_every_option_that_is_a_path_is_known_as_one():
+    for config in (ppo.Config(), dmc.Config()):
+        texts = [field.name for field in dataclasses.fields(config) if field.default == ""]  # such as lead somewhere
+        assert sorted(texts) == sorted(model_card.PATHS)
+
+
 # Where torch is not installed.
 
 
@@ -328,6 +386,11 @@ def test_files_of_other_versions_are_refused(folder, tmp_path):
         load(changed(folder, tmp_path, lambda facts: facts["observation"][9].update(name="cards in hand")))
     with pytest.raises(ValueError, match="other observations than this version"):
         load(changed(folder, tmp_path, lambda facts: facts["rules_code"].reverse()))
+    with pytest.raises(ValueError, match=r"changed.onnx: no rule 'dealers'"):
+        load(changed(folder, tmp_path, lambda facts: facts["rules"].update(dealers=2)))
+    for name in ("rules", "observation", "rules_code", "checkpoint"):
+        with pytest.raises(ValueError, match=r"changed.onnx is damaged: its metadata are not those of a policy"):
+            load(changed(folder, tmp_path, lambda facts, name=name: facts.pop(name)))
 
 
 def test_damaged_files_are_refused(file, tmp_path):
@@ -451,6 +514,29 @@ def test_results_of_other_weights_are_not_claimed(tmp_path):
     assert "license: apache-2.0\n" in text
     assert {file.name for file in out.iterdir()} == {"README.md", "metadata.json", "model.onnx", "model.pt2"}
     assert load(out).fingerprint == load(run).fingerprint
+
+
+MATCH = {"agent": "run", "opponent": "x", "deals": 9, "mean": 0.1, "low": 0, "high": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{", "[]", "null", '{"agents": []}', '{"agents": {"run": "MINE"}}', '{"agents": {"run": "MINE"}, "matches": 3}',
+        '{"agents": {"run": "MINE"}, "matches": [{"agent": "run", "opponent": "x"}]}',
+        json.dumps({"agents": {"run": "MINE"}, "matches": [MATCH | {"mean": float("nan")}]}),
+        json.dumps({"agents": {"run": "MINE"}, "matches": [MATCH | {"mean": None}]}),
+        json.dumps({"agents": {"run": "MINE"}, "matches": [MATCH], "games_won": [1]}),
+    ],
+)  # fmt: skip
+def test_a_damaged_evaluation_is_refused_by_its_name(text, tmp_path, capsys):
+    run = fresh(tmp_path / "run", AUCTION)
+    (run / "evaluation.json").write_text(text.replace("MINE", load(run).fingerprint))
+    assert main(["export", str(run), "--out", str(tmp_path / "out")]) == 1
+    error = capsys.readouterr().err
+    assert error.endswith("run/evaluation.json is damaged: it is not what a run or evaluate writes\n")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
 
 
 def test_another_readme_stays(tmp_path, capsys):

@@ -12,11 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from agents import command_replay, load
+from agents import checkpoint, command_replay, load
 from agents.cli import main
 from agents.command_replay import Deal, Viewer
+from agents.networks import PolicyValueNetwork
+from agents.opinions import opinion
+from agents.table_words import opinion_words
 from pitch_env import Game, Rules, VectorGame
+from pitch_env.observation import highs
 from pitch_env.record import Record, Seat, record_of, replay, write
 from pitch_env.recorder import Recorder
 
@@ -102,6 +107,30 @@ def test_probabilities_and_values_are_shown_likeliest_first():
     bids = sum(game.phase == "bid" for game in deal.games)
     assert viewer.text(deal, bids).endswith("  sure  cannot say: sure was trained for auctions only")
     assert "sure" not in viewer.text(deal, len(record.actions))
+
+
+def test_values_of_agents_of_whole_games_are_chances(tmp_path):
+    rules = Rules.preset("auction")
+    record = recorded(rules, 1)[0]
+    torch.manual_seed(1)
+    network = PolicyValueNetwork(highs(rules), 16)
+    torch.nn.init.normal_(network.value.weight, std=0.01)
+    tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
+    said = {}
+    for reward, deals in (("points", 1), ("win", None)):
+        header = checkpoint.header_for(rules, {"width": 16, "depth": 1}, {"reward": reward, "deals": deals})
+        checkpoint.write(tmp_path / reward / checkpoint.MODEL, tensors, header)
+        agent = load(tmp_path / reward)
+        deal = Deal("here", record, list(replay(record)))
+        said[reward] = Viewer([agent], None).text(deal, 0).splitlines()[-1]
+        game = deal.games[0]
+        words = opinion_words(opinion(agent, game, np.random.default_rng(0)))
+        assert ("points" in words) == (reward == "points")
+        assert words.count("relative to the others") == 1
+        value = agent.values(game.observation(game.actor)[None], game.legal_mask()[None])[0]
+        assert f"{value:+.2f}" in said["points"] or f"{value:+.1%}" in said["win"]
+    assert re.search(r"; expects [+-]\d\.\d\d points$", said["points"])
+    assert re.search(r"; expects a chance to win of [+-]\d+\.\d%, relative to the others$", said["win"])
 
 
 def test_a_seat_sees_nothing_that_it_did_not_see():
