@@ -112,6 +112,10 @@ def _checked_header(path: Path, metadata: dict[str, str], tensors: dict[str, Ten
     version = header.get("format") if isinstance(header, dict) else None
     if version not in (1, FORMAT):
         raise ValueError(f"{path} is a checkpoint of format {version!r}; this version reads 1 and {FORMAT}")
+    missing = [name for name in ("config", "network", "versions") if not isinstance(header.get(name), dict)]
+    missing += [name for name in ("rules", "observation") if not isinstance(header.get(name), dict | list)]
+    if missing:
+        raise ValueError(f"{path} is a damaged checkpoint: it does not tell its {' and '.join(missing)}")
     if version != 1 and metadata.get("sha256") != _digest(tensors, text):
         raise ValueError(f"{path} is a damaged checkpoint: what it holds is not what was written")
     header["config"].setdefault("learner", "ppo")  # when there was one only, it was not said
@@ -134,7 +138,7 @@ def build_network(header: dict[str, Any], path: Path) -> tuple[tuple[Rules, ...]
     rules, layouts = header["rules"], header["observation"]
     variants = tuple(Rules.from_dict(each) for each in (rules if isinstance(rules, list) else [rules]))
     here = [_layout(each) for each in variants]
-    if layouts != (here if isinstance(rules, list) else here[0]) or header["actions"] != NUM_ACTIONS:
+    if layouts != (here if isinstance(rules, list) else here[0]) or header.get("actions") != NUM_ACTIONS:
         raise ValueError(f"{path} was made for other observations than this version of pitch-env writes")
     shape = {"kind": "policy"} | header["network"]  # which older ones do not say
     kind = shape.pop("kind")
@@ -142,7 +146,10 @@ def build_network(header: dict[str, Any], path: Path) -> tuple[tuple[Rules, ...]
         raise ValueError(
             f"{path} holds a network of kind {kind!r}; this version of pitch-env has {', '.join(NETWORKS)}"
         )
-    return variants, NETWORKS[kind](input_highs(variants, header["config"].get("deals", 1)), **shape)
+    try:
+        return variants, NETWORKS[kind](input_highs(variants, header["config"].get("deals", 1)), **shape)
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(f"{path} is a damaged checkpoint: there is no network of shape {shape}") from None
 
 
 def input_highs(variants: Sequence[Rules], deals: int | None = 1) -> np.ndarray:

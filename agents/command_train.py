@@ -30,7 +30,10 @@ def make_parser(learner: str = "ppo") -> ArgumentParser:
     """All options are the fields of the learner's config: those that all learners have, then its own."""
     config = config_of(learner)
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    parser = _Parser(prog="pitch train", description=DESCRIPTION, epilog=f"example: pitch {EXAMPLE}")
+    # No abbreviations: what decides which options there are is looked for by its whole name, see _first_look.
+    parser = _Parser(
+        prog="pitch train", allow_abbrev=False, description=DESCRIPTION, epilog=f"example: pitch {EXAMPLE}"
+    )
     parser.add_argument("--config", action="config", help="a YAML file that sets some of the options below")
     parser.add_argument("--resume", type=str | None, help="the folder of a run that was stopped, to go on with it")
     common = {field.name for field in fields(TrainingConfig)}

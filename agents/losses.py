@@ -45,8 +45,8 @@ def divergence(log_probability: Tensor, reference: Tensor) -> Tensor:
 
 def explained_variance(predicted: Tensor, target: Tensor) -> float:
     """The share of the target's variance that the prediction explains: 1 perfect, 0 as good as the mean."""
-    variance = target.var()
-    return float("nan") if variance == 0 else float(1 - (target - predicted).var() / variance)
+    variance = target.var(correction=0) if len(target) else 0
+    return float("nan") if variance == 0 else float(1 - (target - predicted).var(correction=0) / variance)
 
 
 def calibration_slope(predicted: Tensor, target: Tensor) -> float:

@@ -134,7 +134,7 @@ def losses(run: Run, batch: Decisions) -> dict[str, Tensor]:
         logits, value = run.network(batch.observation)
     log_probability = log_policy(logits, batch.mask)
     log_ratio = of_actions(log_probability, batch.action) - batch.log_probability
-    gain = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std() + 1e-8)
+    gain = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std(correction=0) + 1e-8)
     spread = entropy(log_probability)
     policy_loss = clipped_policy_loss(log_ratio, gain, config.clip).mean()
     value_loss = (value - batch.target).square().mean()

@@ -1,6 +1,7 @@
 """How a run tells what it does: TensorBoard's scalars, a line now and then; and how it is told to stop."""
 
 import signal
+import threading
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -79,7 +80,7 @@ def progress_line(run: TrainingRun, measured: dict[str, float], matches: dict[st
     """How the run is going, in one line."""
     rate = measured["decisions_per_second"]
     exploring = "  ".join(f"{name} {measured[name]:.2f}" for name in ("entropy", "explored") if name in measured)
-    left = int(run.seconds * (1 / run.progress - 1))
+    left = int(run.seconds * (1 / (run.progress or 1) - 1))  # of a run that has learned nothing yet it is not known
     scores = "  ".join(
         ("" if len(matches) == 1 else f"{variant}: ")
         + "  ".join(f"{match.opponent} {match.mean:+.2f}" for match in played)
@@ -96,7 +97,9 @@ class stop_on_signal:
 
     def __enter__(self) -> Callable[[], bool]:
         self._seen = False
-        self._before = {number: signal.signal(number, self._see) for number in (signal.SIGINT, signal.SIGTERM)}
+        here = threading.current_thread() is threading.main_thread()  # signals come to no other
+        numbers = (signal.SIGINT, signal.SIGTERM) if here else ()
+        self._before = {number: signal.signal(number, self._see) for number in numbers}
         return lambda: self._seen
 
     def _see(self, number: int, frame: Any) -> None:

@@ -28,7 +28,7 @@ from agents.progress import (
 )
 from agents.rollout import DealCounts, Rollout, collect
 from agents.training_config import TrainingConfig
-from agents.training_run import TrainingRun, free_folder
+from agents.training_run import MARK, TrainingRun, claimed_folder
 from pitch_env.record import Record
 from pitch_env.record import write as write_records
 
@@ -54,8 +54,8 @@ def complete(make: Callable[[Config, Ranks], TrainingRun], config: Config, resum
         OSError: a checkpoint cannot be written; the last one stays.
     """
     with joined(config.device) as ranks:
-        if resume is None:
-            config = replace(config, out=str(free_folder(Path(config.out))))
+        if resume is not None:
+            refuse_other_run(Path(config.out), resume)
         run = make(config, ranks)
         if resume is not None:
             run.restore(resume / checkpoint.RESUME if resume.is_dir() else resume)
@@ -64,8 +64,20 @@ def complete(make: Callable[[Config, Ranks], TrainingRun], config: Config, resum
         baselines = [load(name) for name in ([config.against] if config.against else ("random", "greedy", "expert"))]
         if not ranks.first:
             learn(run, None, baselines)
-            return []
-        return lead(run, baselines)
+            matches: list[Match] = []
+        else:
+            if resume is None:
+                run.config = replace(config, out=str(claimed_folder(Path(config.out))))
+            matches = lead(run, baselines)
+        ranks.total(0)  # torchrun ends all when one has ended wrongly, so none leaves before all is written
+        return matches
+
+
+def refuse_other_run(out: Path, resume: Path) -> None:
+    """Raises ValueError where a run would go on in the folder of another one, whose files it would replace."""
+    own = resume if resume.is_dir() else resume.parent
+    if (out / checkpoint.RESUME).exists() and out.resolve() != own.resolve():
+        raise ValueError(f"out={str(out)!r} is not allowed; another run is there, and {resume} goes on with out={own}")
 
 
 def lead(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
@@ -78,11 +90,20 @@ def lead(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
     number = "bfloat16" if in_bfloat16(config) else "float32"
     names = ", ".join(config.variants())
     print(f"learning {names} for {config.total_decisions:,} decisions in {number} into {out}", flush=True)
-    with SummaryWriter(str(out), purge_step=run.decisions + 1) as board:
-        write_description(board, run, baselines)
-        if not learn(run, board, baselines):
-            print(f"stopped; go on with --resume {out}", flush=True)
-            return []
+    try:
+        with SummaryWriter(str(out), purge_step=run.decisions + 1) as board:
+            write_description(board, run, baselines)
+            finished = learn(run, board, baselines)
+    except OSError as error:
+        if error.strerror is None or error.filename:  # it says already which file it is
+            raise
+        raise OSError(
+            f"the curves in {out} could not be written: {error.strerror}; the last checkpoint stays"
+        ) from None
+    (out / MARK).unlink(missing_ok=True)  # there is a checkpoint now, by which others see the run
+    if not finished:
+        print(f"stopped; go on with --resume {out}", flush=True)
+        return []
     run.save(checkpoint.MODEL)
     return final_match(run, baselines)
 
@@ -124,6 +145,7 @@ def iterate(run: TrainingRun, rollout: Rollout, counts: DealCounts) -> dict[str,
             opponents=run.opponents, critic=run.critic, win=run.config.reward == "win",
         )  # fmt: skip
     measured = run.update(rollout)
+    check_policy(run, rollout)
     if isinstance(run.opponents, Pool):
         run.opponents.after_update(run.agent())
         measured["pool_size"] = len(run.opponents.kept)
@@ -154,6 +176,8 @@ def descend(run: TrainingRun, number: int, measure: Callable[[Tensor], dict[str,
     for group in run.optimizer.param_groups:
         group["lr"] = config.learning_rate * (1 - 0.95 * run.progress)
     least = run.ranks.least(number)  # every rank takes as many steps
+    if least == 0:  # so few games and steps that none of the decisions was one to learn from
+        return {"loss": 0.0}
     steps = max(1, -(-least // config.minibatch))
     seen = []
     for _ in range(config.epochs):
@@ -166,6 +190,8 @@ def descend(run: TrainingRun, number: int, measure: Callable[[Tensor], dict[str,
             run.ranks.average([mean_loss, *(each.grad for each in run.parameters() if each.grad is not None)])
             check_loss(mean_loss.item(), config)
             norm = torch.nn.utils.clip_grad_norm_(run.parameters(), config.max_grad_norm)
+            if not torch.isfinite(norm):
+                raise FloatingPointError("the gradient is no number any more; a smaller learning_rate may help")
             run.optimizer.step()
             seen.append({name: value.item() for name, value in measured.items()} | {"gradient_norm": norm.item()})
     return {name: sum(each[name] for each in seen) / len(seen) for name in seen[0]}
@@ -178,6 +204,17 @@ def check_loss(loss: float, config: TrainingConfig) -> None:
         raise FloatingPointError(
             f"the loss is {loss:.4g}, beyond loss_limit={limit:g}; a smaller learning_rate may help"
         )
+
+
+@torch.no_grad()
+def check_policy(run: TrainingRun, rollout: Rollout) -> None:
+    """Raises FloatingPointError when an update has spoilt the policy, before it is saved and before it plays."""
+    mask = rollout.mask[-1, :64]
+    with autocast(run.config):
+        log_probability, value = run.network.decide(rollout.observation[-1, :64], mask)
+    weighs_all = not run.network.stochastic or bool((log_probability[mask] > -1e8).all())  # illegal ones have -1e9
+    if not weighs_all or not (value.abs() < 1e8).all():
+        raise FloatingPointError("the network gives no policy any more; a smaller learning_rate may help")
 
 
 def check_bids(run: TrainingRun, pass_rate: float) -> None:

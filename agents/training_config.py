@@ -1,10 +1,13 @@
 """The options that a run of any learner has. In a file without torch, so that they can be listed at once."""
 
+import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from pitch_env import Rules
+
+_RULES = "a preset or a list of at least one"
 
 
 @dataclass
@@ -82,6 +85,8 @@ class TrainingConfig:
     """Keep the deals of the matches at the end as game records, in records.jsonl."""
 
     def __post_init__(self) -> None:
+        self.rule_options = {} if self.rule_options is None else self.rule_options  # as a YAML file may have it
+        self._check_types()
         own = type(self).learner
         self._check("learner", self.learner == own, f"{own!r} in a config of this learner")
         variants = self.variants()
@@ -99,7 +104,7 @@ class TrainingConfig:
             self._check(name, getattr(self, name) >= 1, "at least 1")
         for name in ("evaluate_deals", "final_deals"):
             self._check(name, getattr(self, name) >= 2, "at least 2")
-        for name in ("depth", "evaluate_seconds"):
+        for name in ("depth", "evaluate_seconds", "minutes"):
             self._check(name, getattr(self, name) >= 0, "at least 0")
         for name in ("learning_rate", "max_grad_norm", "loss_limit"):
             self._check(name, getattr(self, name) > 0, "above 0")
@@ -123,6 +128,24 @@ class TrainingConfig:
         if not holds:
             raise ValueError(f"{name}={getattr(self, name)!r} is not allowed; it is {allowed}")
 
+    def _check_types(self) -> None:
+        """Raises ValueError for values of another type, which a file may hold, or a caller may give."""
+        names = [self.rules] if isinstance(self.rules, str) else self.rules
+        self._check("rules", isinstance(names, list) and all(isinstance(each, str) for each in names), _RULES)
+        options = self.rule_options if isinstance(self.rule_options, list) else [self.rule_options]
+        named = all(isinstance(each, dict) and all(isinstance(name, str) for name in each) for each in options)
+        self._check("rule_options", named, "a mapping of names of fields, or a list of such")
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.type is int:
+                self._check(each.name, isinstance(value, int) and not isinstance(value, bool), "a whole number")
+            elif each.type is float:
+                number = isinstance(value, int | float) and not isinstance(value, bool)
+                self._check(each.name, number and math.isfinite(value), "a number, and not without end")
+            elif each.type in (str, bool):
+                kind = "text" if each.type is str else "true or false"
+                self._check(each.name, isinstance(value, each.type), kind)
+
     @property
     def presets(self) -> list[str]:
         """The presets that are learned."""
@@ -134,7 +157,7 @@ class TrainingConfig:
         Raises:
             ValueError: for rules that do not exist, are none, or not as many as their options.
         """
-        self._check("rules", len(self.presets) > 0, "a preset or a list of at least one")
+        self._check("rules", len(self.presets) > 0, _RULES)
         options = self.rule_options
         if not isinstance(options, list):
             options = [options] * len(self.presets)

@@ -1,5 +1,6 @@
 """All that changes while a learner's run goes on, and its way into a checkpoint and back."""
 
+import contextlib
 import hashlib
 import itertools
 from abc import ABC, abstractmethod
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from agents import checkpoint
 from agents.agent import load
 from agents.distributed import Ranks
-from agents.evaluation import write_json
+from agents.evaluation import fingerprint, write_json
 from agents.family import FamilySorter
 from agents.networks import Critic, PlayingNetwork, PolicyValueNetwork
 from agents.pool import Frozen, Opponents, Pool
@@ -24,6 +25,7 @@ from agents.training_config import TrainingConfig
 from pitch_env import VectorGame
 from pitch_env.state import STATE
 
+MARK = ".run"  # in the folder of a run from its first moment on
 GAMES = hashlib.sha256(str(STATE.descr).encode()).hexdigest()[:16]  # how games lie in a file
 
 
@@ -40,10 +42,11 @@ class TrainingRun(ABC):
         network: the one of them that plays, "network".
         critic: one for training alone, where there is one beside the network's own value.
         before: decisions and seconds of the runs that made the weights it began with.
+        others: the fingerprints of the agents that ``start`` and ``against`` name, as they were when it began.
     """
 
     exploring: str
-    fixed: tuple[str, ...] = ("learner", "deals", "reward", "against")
+    fixed: tuple[str, ...] = ("learner", "deals", "reward", "against", "start")
     network: PlayingNetwork
     critic: Critic | None = None
 
@@ -65,6 +68,9 @@ class TrainingRun(ABC):
         self.decisions = 0
         self.seconds = 0.0
         self.before = {"decisions": 0, "seconds": 0.0}
+        self.others: dict[str, str] = {}
+        if config.against:
+            self.others["against_fingerprint"] = fingerprint(load(config.against))
         self.passing = 0  # updates on end in which all passed
 
     @abstractmethod
@@ -123,6 +129,7 @@ class TrainingRun(ABC):
             for mine in {"network", "reference"} & self.networks.keys():
                 self.networks[mine].load_state_dict(agent.network.state_dict())
             self.before = agent.spent
+            self.others["start_fingerprint"] = fingerprint(agent)
         except RuntimeError:
             raise ValueError(
                 f"start={name!r} is not allowed; its network has another shape than {self.shape}"
@@ -159,6 +166,7 @@ class TrainingRun(ABC):
             return
         header = checkpoint.header_for(self.variants, self.shape, asdict(self.config))
         header |= {"decisions": self.decisions, "seconds": round(self.seconds, 1), "before": self.before}
+        header |= self.others
         tensors = {f"network.{key}": value for key, value in self.network.state_dict().items()}
         if name != checkpoint.MODEL:
             header |= {"games": GAMES, "passing": self.passing, "ranks": self.ranks.world}
@@ -211,6 +219,11 @@ class TrainingRun(ABC):
             before = saved.header["config"].get(name, getattr(type(self.config), name))  # older files lack newer ones
             if before != getattr(self.config, name):
                 raise ValueError(f"{path} was trained with another {name}; it is {before}")
+        names = ("start_fingerprint", "against_fingerprint")
+        met: dict[str, str] = {name: saved.header[name] for name in names if name in saved.header}
+        if self.others.keys() & met.keys() and self.others["against_fingerprint"] != met["against_fingerprint"]:
+            raise ValueError(f"{path} was trained against other weights than {self.config.against} has now")
+        self.others |= met
         try:
             for name, network in self.networks.items():  # one that is new follows the network, and begins like it
                 network.load_state_dict(saved.part(name) or saved.part("network"))
@@ -245,7 +258,20 @@ class TrainingRun(ABC):
             self.opponents.load(pool, self.agent())
 
 
-def free_folder(path: Path) -> Path:
-    """The path, or with the first number behind it that makes it one in which there is no run yet."""
-    numbered = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
-    return next(each for each in itertools.chain([path], numbered) if not (each / checkpoint.RESUME).exists())
+def claimed_folder(path: Path) -> Path:
+    """A folder for a new run: the path, or with the first number behind it that no other run has.
+
+    A mark in it keeps others away that begin at the same time, before there is anything else to see.
+
+    Raises:
+        OSError: it cannot be written to.
+    """
+    whole = path if path.name else path.resolve()  # "." has no name to put a number behind
+    numbered = (whole.with_name(f"{whole.name}-{number}") for number in itertools.count(2))
+    for each in itertools.chain([path], numbered):
+        each.mkdir(parents=True, exist_ok=True)
+        if not (each / checkpoint.RESUME).exists():
+            with contextlib.suppress(FileExistsError):
+                (each / MARK).touch(exist_ok=False)
+                return each
+    raise AssertionError("there is always another number")

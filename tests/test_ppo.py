@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from trainers import SMALL, assert_same, iterate, weights
 from agents import checkpoint, command_train, load, ppo, training
 from agents.evaluation import duplicate_match
 from agents.learners import CONFIGS
-from agents.ppo import Run
+from agents.ppo import Config, Run
 from agents.rollout import DealCounts, collect
 from pitch_env import Rules, VectorGame, pitch_v0
 
@@ -156,10 +157,22 @@ def make_other_layout(path: Path) -> None:
     checkpoint.write(path, old.tensors, old.header | {"observation": {"hand": [0, 54]}})
 
 
+def make_silent(path: Path) -> None:
+    old = checkpoint.read(path)
+    checkpoint.write(path, old.tensors, {name: value for name, value in old.header.items() if name != "rules"})
+
+
+def make_shapeless(path: Path) -> None:
+    old = checkpoint.read(path)
+    checkpoint.write(path, old.tensors, old.header | {"network": {"width": "wide", "height": 3}})
+
+
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
         (damage, "damaged"),
+        (make_silent, "damaged checkpoint: it does not tell its rules"),
+        (make_shapeless, "damaged checkpoint: there is no network of shape"),
         (make_foreign, "not a checkpoint of pitch-env"),
         (make_other_format, "format 99"),
         (make_other_layout, "other observations"),
@@ -239,6 +252,9 @@ def test_a_signal_saves_and_ends_and_the_run_goes_on(number, tmp_path):
         (["--learning-rate", "-1"], "learning_rate=-1.0 is not allowed"),
         (["--rules", "poker"], "no preset 'poker'"),
         (["--rule-options", "{playrs: 5}"], "did you mean 'players'"),
+        (["--rul", "money"], "--rul"),  # no abbreviation, for the first look would not know it
+        (["--max-grad-norm", ".inf"], "max_grad_norm=inf is not allowed; it is a number, and not without end"),
+        (["--minutes", "-5"], "minutes=-5.0 is not allowed"),
         (["--minibatch", "100000"], "minibatch=100000 is not allowed"),
         (["--resume", "nowhere"], "no checkpoint nowhere"),
     ],
@@ -248,6 +264,30 @@ def test_a_wrong_option_is_refused_by_name(arguments, says):
     assert done.returncode in (1, 2)
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, None) for name in ("rules", "width", "learning_rate", "num_games", "seed", "device", "record")),
+        ("rules", [None]), ("rules", {"auction": 4}), ("rule_options", 5), ("rule_options", {1: 2}),
+        ("width", "64"), ("width", 64.0), ("width", True), ("clip", float("nan")), ("out", 3), ("record", "yes"),
+    ],
+)  # fmt: skip
+def test_values_of_another_type_are_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=re.escape(f"{name}={value!r} is not allowed")):
+        Config(**{name: value})
+
+
+def test_options_of_rules_may_be_left_blank():
+    assert Config(rule_options=None).rule_options == {}  # type: ignore[arg-type]
+
+
+def test_batches_of_a_row_or_of_none_do_not_end_a_run(tmp_path):
+    one = replace(SMALL, num_games=2, steps=4, minibatch=1, total_decisions=16, final_deals=2, evaluate_deals=2)
+    assert ppo.train(replace(one, out=str(tmp_path / "one")))
+    lone = replace(one, steps=1, against="random", minibatch=2)  # in many updates none of the decisions is its own
+    assert ppo.train(replace(lone, out=str(tmp_path / "lone")))
 
 
 def test_a_config_file_is_overridden_by_options_and_its_numbers_are_numbers(tmp_path):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from agents import checkpoint, load, ppo, training
 from agents.evaluation import duplicate_match
 from agents.learners import read_config
 from agents.ppo import Run
+from agents.training_run import claimed_folder
 from pitch_env import Rules
 
 ROOT = Path(__file__).parent.parent
@@ -120,6 +122,78 @@ def test_a_loss_that_explodes_stops_the_run_with_its_state(tmp_path, monkeypatch
     saved = checkpoint.read(tmp_path / checkpoint.RESUME)
     assert saved.header["decisions"] == 2 * UPDATE
     assert (saved.tensors["network.value.bias"] < 10).all()
+
+
+def test_a_gradient_without_end_stops_the_run_before_it_is_taken(monkeypatch):
+    run = Run(SMALL)
+    before = {key: value.clone() for key, value in weights(run).items()}
+    plain = torch.nn.utils.clip_grad_norm_
+
+    def spoiled(parameters, *arguments, **options):
+        parameters = list(parameters)
+        parameters[0].grad[0, 0] = torch.inf
+        return plain(parameters, *arguments, **options)
+
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", spoiled)
+    with pytest.raises(FloatingPointError, match="gradient is no number any more; a smaller learning_rate"):
+        iterate(run, 1)
+    assert_same(weights(run), before)
+
+
+@pytest.mark.parametrize("rate", [1e9, 1e30])
+def test_a_step_that_spoils_the_policy_is_not_saved_as_the_run(rate, tmp_path):
+    out = tmp_path / "run"
+    config = replace(SMALL, minibatch=UPDATE, epochs=1, evaluate_seconds=0, evaluate_deals=2, out=str(out))
+    ppo.train(replace(config, total_decisions=UPDATE, final_deals=2))
+    good = (out / checkpoint.RESUME).read_bytes()
+    with pytest.raises(FloatingPointError, match=r"smaller learning_rate.*failed\.safetensors"):
+        ppo.train(replace(config, learning_rate=rate), resume=out)
+    assert (out / checkpoint.RESUME).read_bytes() == good
+    assert (out / checkpoint.FAILED).exists()
+
+
+def test_a_run_does_not_go_on_in_the_folder_of_another(tmp_path):
+    one, other = (replace(SMALL, total_decisions=UPDATE, final_deals=2, out=str(tmp_path / name)) for name in "ab")
+    for config in (one, other):
+        ppo.train(config)
+    before = {file: file.read_bytes() for file in sorted((tmp_path / "a").iterdir())}
+    more = replace(one, total_decisions=2 * UPDATE)
+    with pytest.raises(
+        ValueError, match=r"out='.*a' is not allowed; another run is there, and .*b goes on with out=.*b"
+    ):
+        ppo.train(more, resume=tmp_path / "b")
+    assert {file: file.read_bytes() for file in sorted((tmp_path / "a").iterdir())} == before
+    ppo.train(replace(more, out=str(tmp_path / "c")), resume=tmp_path / "b")  # a new folder may be
+    assert checkpoint.read(tmp_path / "c" / checkpoint.MODEL).header["decisions"] >= 2 * UPDATE
+
+
+def test_runs_that_begin_at_the_same_time_have_folders_of_their_own(tmp_path, monkeypatch):
+    with ThreadPoolExecutor(8) as threads:
+        folders = list(threads.map(lambda _: claimed_folder(tmp_path / "run"), range(8)))
+    assert {folder.name for folder in folders} == {"run", *(f"run-{number}" for number in range(2, 9))}
+    monkeypatch.chdir(tmp_path / "run")
+    assert claimed_folder(Path(".")) == (tmp_path / "run-9").resolve()
+
+
+def test_a_run_against_an_agent_that_has_changed_does_not_go_on(tmp_path):
+    victim = tmp_path / "victim"
+    for seed in (1, 2):
+        run = Run(replace(SMALL, seed=seed, out=str(victim)))
+        run.save(checkpoint.MODEL)
+        if seed == 1:
+            against = replace(SMALL, against=str(victim), out=str(tmp_path / "run"))
+            first = Run(against)
+            first.save(checkpoint.RESUME)
+    header = checkpoint.read(tmp_path / "run" / checkpoint.RESUME).header
+    assert header["against_fingerprint"] == first.others["against_fingerprint"]
+    with pytest.raises(ValueError, match=r"was trained against other weights than .*victim has now"):
+        Run(against).restore(tmp_path / "run" / checkpoint.RESUME)
+
+
+def test_training_in_a_thread_needs_no_signals(tmp_path):
+    config = replace(SMALL, total_decisions=UPDATE, final_deals=2, out=str(tmp_path / "run"))
+    with ThreadPoolExecutor(1) as threads:
+        assert len(threads.submit(ppo.train, config).result()) == 3
 
 
 def test_any_changed_byte_of_a_checkpoint_is_noticed(tmp_path):
