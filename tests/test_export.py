@@ -227,15 +227,18 @@ def test_what_the_values_are_is_as_the_run_learned_it(tmp_path):
         ("games", {"deals": None, "reward": "win"}, "chance to win the game (not points) that", "chances to win"),
         ("many", {"deals": None}, "points of the rest of the game that", "It learned to make points over several"),
     ):
-        run, out = trained(tmp_path / name, rules, **config), tmp_path / f"{name}-out"
-        export.export(run, out, decisions=200)
-        original, twin = load(run), load(out)
-        np.testing.assert_allclose(twin.values(observation, mask), original.values(observation, mask), atol=1e-5)
-        assert twin.metadata["value"].startswith(says)
-        text = (out / "README.md").read_text()
+        run = trained(tmp_path / name, rules, **config)
+        facts = export.describe(checkpoint.load_agent(run), run / checkpoint.MODEL, ["onnx"])
+        assert facts["value"].startswith(says)
+        text = model_card.write(facts, None, {}, "mit")
         assert f"| `value` | float32 [batch] | {says}" in text
         assert limit in text
-        assert values_are_chances(twin) == values_are_chances(original) == (name == "games")
+        assert values_are_chances(load(run)) == (name == "games")
+    export.export(tmp_path / "games", tmp_path / "out", decisions=200)
+    original, twin = load(tmp_path / "games"), load(tmp_path / "out")
+    np.testing.assert_allclose(twin.values(observation, mask), original.values(observation, mask), atol=1e-5)
+    assert twin.metadata["value"].startswith("chance to win the game")
+    assert values_are_chances(twin)
 
 
 def test_whole_games_that_were_won_are_on_the_card(tmp_path):
