@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -85,7 +86,8 @@ def joined(device: str) -> Iterator[Ranks]:
     if world == 1:
         yield Ranks(device=device)
         return
-    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    # The others wait while the first plays its matches, which may take hours; of a rank that dies torchrun tells at once.
+    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=timedelta(days=2))
     try:
         yield Ranks(distributed.get_rank(), world, device)
     finally:
