@@ -4,6 +4,7 @@ Every rank plays games of its own, their gradients are averaged, and so all have
 rank must not decide alone, as when to stop, is agreed on with the few numbers below.
 """
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -86,9 +87,12 @@ def joined(device: str) -> Iterator[Ranks]:
     if world == 1:
         yield Ranks(device=device)
         return
-    # The others wait while the first plays its matches, which may take hours; of a rank that dies torchrun tells at once.
+    # The others wait while the first plays its matches, which may take hours. That a rank has died is seen at once.
     distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=timedelta(days=2))
     try:
         yield Ranks(distributed.get_rank(), world, device)
     finally:
         distributed.destroy_process_group()
+        # Its threads end with the last thing that refers to it. One that still holds a tensor when Python ends aborts
+        # the process, and torchrun then kills all the others.
+        gc.collect()
