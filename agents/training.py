@@ -178,7 +178,7 @@ def descend(run: TrainingRun, number: int, measure: Callable[[Tensor], dict[str,
     least = run.ranks.least(number)  # every rank takes as many steps
     if least == 0:  # so few games and steps that none of the decisions was one to learn from
         return {"loss": 0.0}
-    steps = max(1, -(-least // config.minibatch))
+    steps = -(-least // config.minibatch)
     seen = []
     for _ in range(config.epochs):
         order = torch.randperm(number, generator=run.generator, device=run.generator.device)

@@ -69,8 +69,8 @@ class TrainingRun(ABC):
         self.seconds = 0.0
         self.before = {"decisions": 0, "seconds": 0.0}
         self.others: dict[str, str] = {}
-        if config.against:
-            self.others["against_fingerprint"] = fingerprint(load(config.against))
+        if isinstance(self.opponents, Frozen):
+            self.others["against_fingerprint"] = fingerprint(self.opponents.players[0])
         self.passing = 0  # updates on end in which all passed
 
     @abstractmethod
@@ -221,7 +221,8 @@ class TrainingRun(ABC):
                 raise ValueError(f"{path} was trained with another {name}; it is {before}")
         names = ("start_fingerprint", "against_fingerprint")
         met: dict[str, str] = {name: saved.header[name] for name in names if name in saved.header}
-        if self.others.keys() & met.keys() and self.others["against_fingerprint"] != met["against_fingerprint"]:
+        against = self.others.get("against_fingerprint")
+        if against != met.get("against_fingerprint", against):  # of which older files do not tell
             raise ValueError(f"{path} was trained against other weights than {self.config.against} has now")
         self.others |= met
         try:
