@@ -96,8 +96,12 @@ def shipped() -> list[str]:
 
 
 def load_all(names: list[str]) -> list[Agent]:
-    """Several agents; what is named more than once gets a name of its own each time, ``expert#2``."""
-    agents = [load(name) for name in names]
+    """Several agents, each with a name of its own; see ``load`` and ``named_apart``."""
+    return named_apart([load(name) for name in names])
+
+
+def named_apart(agents: list[Agent]) -> list[Agent]:
+    """The same agents; those that are called as one before them are called by their number besides, ``expert#2``."""
     for index, agent in enumerate(agents):
         if any(agent.name == other.name for other in agents[:index]):
             agent.name = f"{agent.name}#{index + 1}"

@@ -91,8 +91,8 @@ def keep_records(path: Path | None, table: Table) -> None:
     """
     if path is None:
         return
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         kept = [line for line in lines if line.strip() and json.loads(line)["game"] != table.game_name]
     except (ValueError, TypeError, KeyError):
         raise ValueError(f"{path} is not a file of game records") from None

@@ -69,9 +69,15 @@ def _first_look(arguments: list[str]) -> argparse.Namespace:
 
 
 def _learner_of_file(path: str | None) -> str | None:
-    """The learner that a YAML file names. What else may be wrong with the file, the parser says better."""
+    """The learner that a YAML file names. What else may be wrong with the file, the parser says better.
+
+    Raises:
+        ValueError: it is not text, where the parser would not name it.
+    """
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8")) if path else None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not text in UTF-8") from None
     except (OSError, ValueError, yaml.YAMLError):
         return None
     return content.get("learner") if isinstance(content, dict) else None

@@ -64,10 +64,12 @@ class Opponents(ABC):
 
 
 class Frozen(Opponents):
-    """One agent that does not learn, in every game."""
+    """One agent that does not learn, in every game. Raises ValueError where it does not play by the batch's rules."""
 
     def __init__(self, batch: VectorGame, agent: Agent, rng: np.random.Generator) -> None:
         super().__init__(batch)
+        each = slice(len(batch.rules))  # a game by each of the rules
+        agent.act(batch.observation[each], batch.mask[each], np.random.default_rng(0))
         self.players[0] = agent
         self.seat(np.arange(batch.num_games), rng)
 

@@ -1,9 +1,11 @@
 """How a run tells what it does: TensorBoard's scalars, a line now and then; and how it is told to stop."""
 
+import contextlib
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,30 @@ from agents.games_won import describe, games_won
 from agents.rollout import DealCounts
 from agents.training_run import TrainingRun
 from pitch_env.actions import PASS, action_text
+
+
+@contextlib.contextmanager
+def curves(out: Path, decisions: int) -> Iterator[Any]:
+    """TensorBoard's writer into a run's folder, for what comes after so many decisions.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    from torch.utils.tensorboard import SummaryWriter
+
+    shown = threading.excepthook  # it writes in a thread, which shows a traceback of what the writer raises anyway
+    threading.excepthook = lambda failed: None if isinstance(failed.exc_value, OSError) else shown(failed)
+    try:
+        with SummaryWriter(str(out), purge_step=decisions + 1) as board:
+            yield board
+    except OSError as error:
+        if error.strerror is None or error.filename:  # it says already which file it is
+            raise
+        raise OSError(
+            f"the curves in {out} could not be written: {error.strerror}; the last checkpoint stays"
+        ) from None
+    finally:
+        threading.excepthook = shown
 
 
 def write_description(board: Any, run: TrainingRun, opponents: list[Agent]) -> None:

@@ -14,11 +14,12 @@ import torch
 from torch import Tensor
 
 from agents import checkpoint
-from agents.agent import Agent, load
+from agents.agent import Agent, load, named_apart
 from agents.distributed import Ranks, joined
 from agents.evaluation import Match, duplicate_match, print_table, report, write_json
 from agents.pool import Pool
 from agents.progress import (
+    curves,
     progress_line,
     report_games,
     stop_on_signal,
@@ -82,24 +83,15 @@ def refuse_other_run(out: Path, resume: Path) -> None:
 
 def lead(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
     """What the first rank does: tell, write, learn, and at the end play."""
-    from torch.utils.tensorboard import SummaryWriter
-
     config, out = run.config, Path(run.config.out)
     out.mkdir(parents=True, exist_ok=True)
     checkpoint.remove_leftovers(out)
     number = "bfloat16" if in_bfloat16(config) else "float32"
     names = ", ".join(config.variants())
     print(f"learning {names} for {config.total_decisions:,} decisions in {number} into {out}", flush=True)
-    try:
-        with SummaryWriter(str(out), purge_step=run.decisions + 1) as board:
-            write_description(board, run, baselines)
-            finished = learn(run, board, baselines)
-    except OSError as error:
-        if error.strerror is None or error.filename:  # it says already which file it is
-            raise
-        raise OSError(
-            f"the curves in {out} could not be written: {error.strerror}; the last checkpoint stays"
-        ) from None
+    with curves(out, run.decisions) as board:
+        write_description(board, run, baselines)
+        finished = learn(run, board, baselines)
     (out / MARK).unlink(missing_ok=True)  # there is a checkpoint now, by which others see the run
     if not finished:
         print(f"stopped; go on with --resume {out}", flush=True)
@@ -267,7 +259,8 @@ def play(
 
 def final_match(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
     """The duplicate matches at the end, printed and written to ``evaluation.json``."""
-    config, agent = run.config, checkpoint.load_agent(Path(run.config.out))
+    config = run.config
+    *baselines, agent = named_apart([*baselines, checkpoint.load_agent(Path(config.out))])
     records: list[Record] | None = [] if config.record else None
     matches = play(run, agent, baselines, config.final_deals, config.seed, records)
     if records is not None:

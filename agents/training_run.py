@@ -99,7 +99,10 @@ class TrainingRun(ABC):
         """Who plays with the network in training, or None where it plays itself only."""
         config = self.config
         if config.against:
-            return Frozen(self.batch, load(config.against), np.random.default_rng(seed))
+            try:
+                return Frozen(self.batch, load(config.against), np.random.default_rng(seed))
+            except ValueError as error:
+                raise ValueError(f"against={config.against!r} is not allowed; {error}") from None
         if not config.pool_share:
             return None
         return Pool(

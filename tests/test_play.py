@@ -244,10 +244,11 @@ def test_records_are_of_the_deals_that_count(tmp_path):
     assert len(kept) == 2
     assert [seat.agent for seat in kept[0].seats] == ["you", "random", "random", "random"]
     assert kept[1].result.score_change == table.results[0].score_change
-    file.write_text("a letter\n")
-    with pytest.raises(ValueError, match="not a file of game records"):
-        keep_records(file, table)
-    assert file.read_text() == "a letter\n"
+    for strange in (b"a letter\n", b"a l\xe9tter\n"):
+        file.write_bytes(strange)
+        with pytest.raises(ValueError, match="not a file of game records"):
+            keep_records(file, table)
+        assert file.read_bytes() == strange
 
 
 # The program, through a pseudo-terminal.

@@ -290,6 +290,15 @@ def test_batches_of_a_row_or_of_none_do_not_end_a_run(tmp_path):
     assert ppo.train(replace(lone, out=str(tmp_path / "lone")))
 
 
+def test_an_agent_that_is_called_as_a_baseline_is_told_apart(tmp_path):
+    short = dict(total_decisions=1024, final_deals=2, evaluate_deals=2)
+    matches = ppo.train(replace(SMALL, out=str(tmp_path / "expert"), **short))
+    assert {match.agent for match in matches} == {"expert#4"}
+    assert [*json.loads((tmp_path / "expert" / "evaluation.json").read_text())["agents"]] == [
+        "expert#4", "random", "greedy", "expert",
+    ]  # fmt: skip
+
+
 def test_a_config_file_is_overridden_by_options_and_its_numbers_are_numbers(tmp_path):
     from train import make_parser
 
@@ -302,6 +311,9 @@ def test_a_config_file_is_overridden_by_options_and_its_numbers_are_numbers(tmp_
     file.write_text("learning_rates: 1e-3\n")
     with pytest.raises(SystemExit):
         make_parser().parse_args(["--config", str(file)])
+    file.write_bytes(b"rules: m\xf6ney\n")
+    with pytest.raises(ValueError, match=r"my\.yaml is not text in UTF-8"):
+        command_train.parse(["--config", str(file)])
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda file: file.stem)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 from agents import dmc, ppo
 from tests.trainers import SMALL
@@ -51,3 +52,12 @@ def test_charts_of_a_family_name_the_variant(tmp_path):
     assert "points_per_deal/money-3/expert/low" in events.Tags()["scalars"]
     layout = Layout.FromString(events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0])
     assert [each.title for each in layout.category[0].chart][:1] == ["auction-3/random"]
+
+
+def test_curves_that_cannot_be_written_end_a_run_with_one_clear_error(tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(RecordWriter, "write", full)  # TensorBoard's, which is called in a thread
+    with pytest.raises(OSError, match=r"the curves in .*run could not be written: No space left on device; the last"):
+        ppo.train(replace(SMALL, out=str(tmp_path / "run")))
