@@ -6,7 +6,8 @@ from torch import Tensor
 
 def log_policy(logits: Tensor, mask: Tensor) -> Tensor:
     """Log-probabilities [B, A] of a policy that never chooses what ``mask`` (bool [B, A]) forbids."""
-    return torch.log_softmax(torch.where(mask, logits.float(), -1e9), dim=-1)
+    forbidden = (mask.float() - 1) * 1e9  # added, for then the gradient passes as it is, and is 0 there by itself
+    return torch.log_softmax(logits.float() + forbidden, dim=-1)
 
 
 def of_actions(entries: Tensor, action: Tensor) -> Tensor:
@@ -21,7 +22,8 @@ def probabilities(log_probability: Tensor) -> Tensor:
 
 def entropy(log_probability: Tensor) -> Tensor:
     """The entropy [B] of log-probabilities [B, A], in nats."""
-    return -(probabilities(log_probability) * log_probability).sum(-1)
+    # The rest of the derivative is -p, which is nothing to a softmax: it moves all probabilities alike.
+    return -(probabilities(log_probability) * log_probability.detach()).sum(-1)
 
 
 def clipped_policy_loss(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:

@@ -43,7 +43,10 @@ class Trunk(nn.Module):
     def features(self, entries: Tensor) -> Tensor:
         """Features [B, width] of inputs [B, D] of any type."""
         # Scaling the weights instead of the inputs touches hundreds of rows, not thousands.
-        x = functional.linear(entries.to(self.first.weight.dtype), self.first.weight * self.scale, self.first.bias)
+        weight, device = self.first.weight * self.scale, self.first.weight.device.type
+        # Under autocast bytes become bfloat16 at once, not by way of float32; either holds them exactly.
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+        x = functional.linear(entries.to(dtype), weight, self.first.bias)
         for block in self.blocks:
             x = x + block(x)
         return functional.relu(self.norm(x))
@@ -97,7 +100,7 @@ class PolicyValueNetwork(PlayingNetwork):
         """Actions [B] drawn from the policy, the log-probabilities [B, 71] of all actions, and values [B]."""
         log_probability, value = self.decide(observation, mask)
         # One random number a row, which falls between two sums of probabilities; float64 keeps it below the last one.
-        sums = (probabilities(log_probability) * mask).double().cumsum(-1)
+        sums = probabilities(log_probability).double().cumsum(-1)
         drawn = torch.rand(len(mask), 1, generator=generator, dtype=torch.float64, device=mask.device) * sums[:, -1:]
         return torch.searchsorted(sums, drawn, right=True).squeeze(-1), log_probability, value
 

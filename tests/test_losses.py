@@ -12,6 +12,7 @@ from agents.losses import (
     entropy,
     explained_variance,
     log_policy,
+    of_actions,
     probabilities,
 )
 from agents.networks import PolicyValueNetwork
@@ -30,6 +31,19 @@ def test_entropy_is_that_of_the_legal_actions():
     mask = torch.zeros(1, 71, dtype=torch.bool)
     mask[0, :8] = True
     assert entropy(log_policy(torch.zeros(1, 71), mask)).item() == pytest.approx(2.0794415)  # ln 8
+
+
+def test_gradients_are_those_of_torchs_own_distribution():
+    mask = torch.rand(50, 71) < 0.3
+    mask[:, 7] = True
+    action, weight = mask.float().multinomial(1).squeeze(1), torch.randn(2, 50)
+    ours, theirs = (torch.randn(50, 71, generator=torch.Generator().manual_seed(4)).requires_grad_() for _ in range(2))
+    log_probability = log_policy(ours, mask)
+    (weight[0] * of_actions(log_probability, action) + weight[1] * entropy(log_probability)).sum().backward()
+    policy = torch.distributions.Categorical(logits=theirs.masked_fill(~mask, -1e9))
+    (weight[0] * policy.log_prob(action) + weight[1] * policy.entropy()).sum().backward()
+    torch.testing.assert_close(ours.grad, theirs.grad)
+    assert (ours.grad[~mask] == 0).all()
 
 
 def test_the_clipped_loss_is_pessimistic():
