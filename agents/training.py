@@ -88,7 +88,8 @@ def lead(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
     checkpoint.remove_leftovers(out)
     number = "bfloat16" if in_bfloat16(config) else "float32"
     names = ", ".join(config.variants())
-    print(f"learning {names} for {config.total_decisions:,} decisions in {number} into {out}", flush=True)
+    ends = f"{config.minutes:g} minutes, at most " if config.minutes else ""
+    print(f"learning {names} for {ends}{config.total_decisions:,} decisions in {number} into {out}", flush=True)
     with curves(out, run.decisions) as board:
         write_description(board, run, baselines)
         finished = learn(run, board, baselines)
