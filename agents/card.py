@@ -7,7 +7,8 @@ format       1
 name         of the folder, by which ``agents.load`` knows the agent
 fingerprint  of the weights; ``sha256`` and ``bytes`` of model.safetensors
 rules        all options, ``preset`` the nearest preset and ``changed`` what differs from it; ``teams``
-network      its shape; ``config`` the options of the run, without paths
+network      its shape; ``config`` the options of the run, without paths; ``former``, where it went on with other ones:
+             until how many decisions, ``options`` that were changed then
 decisions    it learned from, in ``hours`` of training; ``earlier``: those of them that were before its last run, which
              began with what the runs before had made; ``trained_with``: the versions then
 curve        what ``card_curve.read`` gives, and ``deals``, of the matches on the way; null where it is not known
@@ -318,6 +319,7 @@ def _identity(source: _Source, file: Path) -> dict[str, Any]:
         "teams": source.rules.teams,
         "network": header["network"],
         "config": config,
+        "former": header.get("former", []),
         **_spent(source.agent.spent),
         "earlier": _spent(header["before"]) if header.get("before", {}).get("decisions") else None,
         "trained_with": header["versions"],

@@ -131,7 +131,8 @@ def _exploiter(card: dict[str, Any]) -> str:
     if found is None:
         return ""
     match = found["match"]
-    nothing = ": it still loses" if match["high"] < 0 else ", which is nothing that can be told from chance"
+    lost = "it still loses" if found["start"] == "a fresh agent" else "it began at zero, so it has only unlearned"
+    nothing = f": {lost}" if match["high"] < 0 else ", which is nothing that can be told from chance"
     verdict = "" if match["low"] > 0 else nothing
     began = found["start"][0].upper() + found["start"][1:]
     return (
@@ -190,7 +191,21 @@ def _training(card: dict[str, Any]) -> str:
         else ""
     )
     options = yaml.safe_dump(card["config"], sort_keys=False)
-    return f"## Training\n\n{picture}The options of the run:\n\n```yaml\n{options}```"
+    return f"## Training\n\n{picture}The options of the run:\n\n```yaml\n{options}```{_former(card)}"
+
+
+def _former(card: dict[str, Any]) -> str:
+    """The options that were changed as the run went on, the last first."""
+    phases = "\n".join(
+        f"- {_number(each['decisions'])} decisions: "
+        f"{', '.join(f'`{name}` {value!r}' for name, value in each['options'].items())}"
+        for each in reversed(card.get("former", []))  # which older cards do not have
+    )
+    return (
+        f"\n\nOptions were changed as it went on. Until then they were, as far as they differ:\n\n{phases}"
+        if phases
+        else ""
+    )
 
 
 def _rules(card: dict[str, Any]) -> str:

@@ -233,7 +233,8 @@ class NetworkAgent:
         size = width(self.rules)
         if observation.ndim != 2 or observation.shape[1] < size:
             raise ValueError(
-                f"observations of shape {observation.shape} are not allowed; {self.name} needs [N, {size}]"
+                f"observations of shape {observation.shape} are not allowed; {self.name} needs [N, {size}], those of "
+                "the rules it was trained for"
             )
         if (observation[:, :RULES_BYTES] != layout(self.rules)[0]["rules"]).any():
             raise ValueError(f"{self.name} was trained for other rules than these observations were made under")

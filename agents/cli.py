@@ -8,6 +8,7 @@ options are the fields of a dataclass, it has ``parse(arguments)``, which return
 import argparse
 import importlib
 import os
+import re
 import sys
 from typing import Any
 
@@ -39,6 +40,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except (ValueError, FloatingPointError, OSError) as error:
         print(f"pitch {command}: {error}", file=sys.stderr)
+        return 1
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not re.search(r"(allocate|out of) memory", str(error)):  # PyTorch's
+            raise
+        print(f"pitch {command}: there is not enough memory for what was asked", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

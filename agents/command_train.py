@@ -22,8 +22,14 @@ class _Parser(ArgumentParser):
     """Shows options as one types them: fields are Python names, options of a command line are not."""
 
     def format_help(self, *arguments: Any, **settings: Any) -> str:
-        shown = super().format_help(*arguments, **settings)
-        return re.sub(r"--\w+", lambda option: option[0].replace("_", "-"), shown)
+        return _as_typed(super().format_help(*arguments, **settings))
+
+    def format_usage(self, *arguments: Any, **settings: Any) -> str:
+        return _as_typed(super().format_usage(*arguments, **settings))
+
+
+def _as_typed(shown: str) -> str:
+    return re.sub(r"--\w+", lambda option: option[0].replace("_", "-"), shown)
 
 
 def make_parser(learner: str = "ppo") -> ArgumentParser:
@@ -49,8 +55,13 @@ def parse(arguments: list[str]) -> Namespace:
     arguments = [_with_underscores(each) for each in arguments]
     named = _first_look(arguments)
     before: dict[str, Any] = {} if named.resume is None else read_config(Path(named.resume))
-    learner = named.learner or _learner_of_file(named.config) or before.get("learner", "ppo")
+    content = _content(named.config)
+    learner = named.learner or content.get("learner") or before.get("learner", "ppo")
     parser = make_parser(learner)
+    if strange := sorted(str(name) for name in content if name not in parser.get_defaults()):
+        raise ValueError(
+            f"{named.config} sets {', '.join(strange)}, which {learner} does not have; --help tells what it has"
+        )
     if learner != before.get("learner", learner):
         raise ValueError(f"learner={learner!r} is not allowed; {named.resume} was trained with {before['learner']}")
     parser.set_defaults(before)
@@ -68,19 +79,21 @@ def _first_look(arguments: list[str]) -> argparse.Namespace:
         return parser.parse_args([])
 
 
-def _learner_of_file(path: str | None) -> str | None:
-    """The learner that a YAML file names. What else may be wrong with the file, the parser says better.
+def _content(path: str | None) -> dict[str, Any]:
+    """What a YAML file sets. What else may be wrong with it, the parser says better.
 
     Raises:
-        ValueError: it is not text, where the parser would not name it.
+        ValueError: it is no YAML, where the parser would not name it.
     """
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8")) if path else None
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not text in UTF-8") from None
-    except (OSError, ValueError, yaml.YAMLError):
-        return None
-    return content.get("learner") if isinstance(content, dict) else None
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def run(options: Namespace) -> None:

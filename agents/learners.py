@@ -23,6 +23,8 @@ def read_config(path: Path) -> dict[str, Any]:
     from agents import checkpoint  # torch takes seconds
 
     file = path / checkpoint.RESUME if path.is_dir() else path
+    if not file.exists() and (path / checkpoint.MODEL).exists():
+        raise ValueError(f"{path} is a finished agent and no run to go on with; --start {path} begins a run with it")
     header = checkpoint.read(file).header
     config = header["config"]
     strange = sorted(config.keys() - {field.name for field in fields(config_of(config["learner"]))})

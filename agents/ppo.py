@@ -60,13 +60,22 @@ class Run(TrainingRun):
             self.reference = networks["reference"] = copy.deepcopy(self.network).requires_grad_(False)
         return networks
 
+    @property
+    def entropy_weights(self) -> tuple[float, float]:
+        """Those of bids and of cards, as far as they have fallen."""
+        fade = 1 - (1 - self.config.entropy_final) * self.progress
+        return self.config.entropy_bids * fade, self.config.entropy_cards * fade
+
     def update(self, rollout: Rollout) -> dict[str, float]:
         """See ``TrainingRun``."""
         decisions = prepare(self, rollout)
         measured = descend(self, len(decisions.action), lambda rows: losses(self, decisions[rows]))
         if self.reference is not None:
             move_average(self.reference, self.network, self.config.reference_decay)
+        bids, cards = self.entropy_weights
         return measured | {
+            "entropy_weight_bids": bids,
+            "entropy_weight_cards": cards,
             "explained_variance": explained_variance(decisions.estimate, decisions.target),
             "value_slope": calibration_slope(decisions.estimate, decisions.target),
             "value_bias": (decisions.estimate - decisions.target).mean().item(),
@@ -90,9 +99,7 @@ class Decisions(Rows):
 
 def prepare(run: Run, rollout: Rollout) -> Decisions:
     """The learner's own decisions of a rollout, with what they brought."""
-    config = run.config
     advantage, target, estimate = advantages(run, rollout)
-    fade = 1 - (1 - config.entropy_final) * run.progress
     is_bid = rollout.phase.flatten() <= Phase.TRUMP
     decisions = Decisions(
         observation=rollout.observation.flatten(0, 1),
@@ -103,7 +110,7 @@ def prepare(run: Run, rollout: Rollout) -> Decisions:
         advantage=advantage.flatten(),
         target=target.flatten(),
         estimate=estimate.flatten(),
-        bonus=torch.where(is_bid, config.entropy_bids, config.entropy_cards) * fade,
+        bonus=torch.where(is_bid, *run.entropy_weights),
     )
     return decisions if rollout.own.all() else decisions.where(rollout.own.flatten())
 

@@ -98,7 +98,8 @@ def report_games(
         print(describe(variant, won, rules.teams), flush=True)
         shares[variant] = {name: asdict(share) for name, share in won}
         for name, share in won if board else ():
-            board.add_scalar(f"games_won/{variant}/{name}", share.mean, run.decisions)
+            for part, value in (("", share.mean), ("/low", share.low), ("/high", share.high)):
+                board.add_scalar(f"games_won/{variant}/{name}{part}", value, run.decisions)
     return shares
 
 

@@ -32,6 +32,7 @@ from agents.training_config import TrainingConfig
 from agents.training_run import MARK, TrainingRun, claimed_folder
 from pitch_env.record import Record
 from pitch_env.record import write as write_records
+from pitch_env.state import NOBODY
 
 PASSING_UPDATES = 20  # so many without a bid are a collapse and no chance
 
@@ -95,7 +96,7 @@ def lead(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
         finished = learn(run, board, baselines)
     (out / MARK).unlink(missing_ok=True)  # there is a checkpoint now, by which others see the run
     if not finished:
-        print(f"stopped; go on with --resume {out}", flush=True)
+        print(f"stopped; pitch train --resume {out} goes on", flush=True)
         return []
     run.save(checkpoint.MODEL)
     return final_match(run, baselines)
@@ -142,6 +143,7 @@ def iterate(run: TrainingRun, rollout: Rollout, counts: DealCounts) -> dict[str,
     if isinstance(run.opponents, Pool):
         run.opponents.after_update(run.agent())
         measured["pool_size"] = len(run.opponents.kept)
+        measured["pool_games"] = float((run.opponents.opponent != NOBODY).mean())
     took = time.perf_counter() - started
     learned, passes, seconds = run.ranks.total(
         float(rollout.own.sum()), counts.pass_rate, took if run.ranks.first else 0.0
@@ -160,14 +162,15 @@ def descend(run: TrainingRun, number: int, measure: Callable[[Tensor], dict[str,
         measure: from rows of the batch, int64 [B], to what is measured there; "loss" of it is minimised.
 
     Returns:
-        Means of what was measured, and of the gradient's norm.
+        Means of what was measured, and of the gradient's norm; and the learning rate.
 
     Raises:
         FloatingPointError: the loss is no number or has exploded; the weights are as before that.
     """
     config = run.config
+    rate = config.learning_rate * (1 - 0.95 * run.progress)
     for group in run.optimizer.param_groups:
-        group["lr"] = config.learning_rate * (1 - 0.95 * run.progress)
+        group["lr"] = rate
     least = run.ranks.least(number)  # every rank takes as many steps
     if least == 0:  # so few games and steps that none of the decisions was one to learn from
         return {"loss": 0.0}
@@ -187,7 +190,7 @@ def descend(run: TrainingRun, number: int, measure: Callable[[Tensor], dict[str,
                 raise FloatingPointError("the gradient is no number any more; a smaller learning_rate may help")
             run.optimizer.step()
             seen.append({name: value.item() for name, value in measured.items()} | {"gradient_norm": norm.item()})
-    return {name: sum(each[name] for each in seen) / len(seen) for name in seen[0]}
+    return {name: sum(each[name] for each in seen) / len(seen) for name in seen[0]} | {"learning_rate": rate}
 
 
 def check_loss(loss: float, config: TrainingConfig) -> None:

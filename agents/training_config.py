@@ -122,6 +122,7 @@ class TrainingConfig:
             self._check("deals", not untold, f"a number with rules that have no target, as {' and '.join(untold)}")
         self._check("deals", self.reward == "points" or self.deals is None, "null where reward is win")
         self._check("pool_share", not (self.pool_share and self.against), "0 beside against")
+        self._check("num_games", self.num_games >= len(variants), f"at least {len(variants)}, one for each of rules")
         self._check("minibatch", self.minibatch <= self.num_games * self.steps, "at most num_games * steps")
 
     def _check(self, name: str, holds: bool, allowed: str) -> None:

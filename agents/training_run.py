@@ -26,6 +26,7 @@ from pitch_env import VectorGame
 from pitch_env.state import STATE
 
 MARK = ".run"  # in the folder of a run from its first moment on
+TELLING = {"out", "device", "seed", "evaluate_seconds", "evaluate_deals", "final_deals", "record"}  # learn nothing
 GAMES = hashlib.sha256(str(STATE.descr).encode()).hexdigest()[:16]  # how games lie in a file
 
 
@@ -42,6 +43,7 @@ class TrainingRun(ABC):
         network: the one of them that plays, "network".
         critic: one for training alone, where there is one beside the network's own value.
         before: decisions and seconds of the runs that made the weights it began with.
+        former: where options were changed as it went on, until how many decisions others held, and which.
         others: the fingerprints of the agents that ``start`` and ``against`` name, as they were when it began.
     """
 
@@ -68,6 +70,7 @@ class TrainingRun(ABC):
         self.decisions = 0
         self.seconds = 0.0
         self.before = {"decisions": 0, "seconds": 0.0}
+        self.former: list[dict[str, Any]] = []
         self.others: dict[str, str] = {}
         if isinstance(self.opponents, Frozen):
             self.others["against_fingerprint"] = fingerprint(self.opponents.players[0])
@@ -169,7 +172,7 @@ class TrainingRun(ABC):
             return
         header = checkpoint.header_for(self.variants, self.shape, asdict(self.config))
         header |= {"decisions": self.decisions, "seconds": round(self.seconds, 1), "before": self.before}
-        header |= self.others
+        header |= {"former": self.former} | self.others
         tensors = {f"network.{key}": value for key, value in self.network.state_dict().items()}
         if name != checkpoint.MODEL:
             header |= {"games": GAMES, "passing": self.passing, "ranks": self.ranks.world}
@@ -240,7 +243,17 @@ class TrainingRun(ABC):
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
         self.decisions, self.seconds = saved.header["decisions"], saved.header["seconds"]
         self.passing, self.before = saved.header["passing"], saved.header.get("before", self.before)
+        self.former = [*saved.header.get("former", []), *self._changed(saved.header)]
         self._restore_own(saved)
+
+    def _changed(self, header: dict[str, Any]) -> list[dict[str, Any]]:
+        """What ``former`` is told of a run that goes on: nothing where all is as it was."""
+        options = {
+            name: value
+            for name, value in header["config"].items()
+            if name not in TELLING and value != getattr(self.config, name)
+        }
+        return [{"decisions": header["decisions"], "options": options}] if options else []
 
     def _restore_own(self, saved: checkpoint.Checkpoint) -> None:
         """Take up this rank's games; one that there was not before begins new ones."""
@@ -268,8 +281,11 @@ def claimed_folder(path: Path) -> Path:
     A mark in it keeps others away that begin at the same time, before there is anything else to see.
 
     Raises:
+        ValueError: there is a file of this name.
         OSError: it cannot be written to.
     """
+    if path.is_file():
+        raise ValueError(f"out={str(path)!r} is not allowed; it is a file, and a run needs a folder")
     whole = path if path.name else path.resolve()  # "." has no name to put a number behind
     numbered = (whole.with_name(f"{whole.name}-{number}") for number in itertools.count(2))
     for each in itertools.chain([path], numbered):

@@ -84,6 +84,18 @@ def test_training_before_the_last_run_counts_and_is_told_of(run, tmp_path):
     assert all(str(tmp_path).encode() not in content for content in contents(tmp_path / "twice").values())
 
 
+def test_options_that_were_changed_as_the_run_went_on_are_told(tmp_path):
+    folder = train(tmp_path / "run", 300)
+    train(folder, 600, "--resume", str(folder), "--learning-rate", "5e-4", "--evaluate-deals", "2")
+    train(folder, 600, "--resume", str(folder))  # it has nothing left to do, and changes nothing
+    assert make(folder, tmp_path / "card") == 0
+    made = card.read_card(tmp_path / "card")
+    assert made["former"] == [
+        {"decisions": pytest.approx(300, abs=300), "options": {"total_decisions": 300, "learning_rate": 0.001}}
+    ]
+    assert "decisions: `total_decisions` 300, `learning_rate` 0.001\n" in (tmp_path / "card" / card.TEXT).read_text()
+
+
 def test_nothing_tells_where_it_was_made(shipped):
     for name, content in contents(shipped).items():
         assert str(shipped.parent).encode() not in content, name

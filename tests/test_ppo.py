@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import save_file
 from trainers import SMALL, assert_same, iterate, weights
 
-from agents import checkpoint, command_train, load, ppo, training
+from agents import checkpoint, cli, command_train, load, ppo, training
 from agents.evaluation import duplicate_match
 from agents.learners import CONFIGS
 from agents.ppo import Config, Run
@@ -308,12 +308,43 @@ def test_a_config_file_is_overridden_by_options_and_its_numbers_are_numbers(tmp_
     assert options.learning_rate == 0.001
     assert options.clip == 0.3
     assert options.rule_options == {"players": 6}
-    file.write_text("learning_rates: 1e-3\n")
-    with pytest.raises(SystemExit):
-        make_parser().parse_args(["--config", str(file)])
-    file.write_bytes(b"rules: m\xf6ney\n")
-    with pytest.raises(ValueError, match=r"my\.yaml is not text in UTF-8"):
-        command_train.parse(["--config", str(file)])
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"learning_rates: 1e-3\nfoo: 2\n", r"my\.yaml sets foo, learning_rates, which ppo does not have"),
+        (b"learner: dmc\nclip: 0.2\n", r"my\.yaml sets clip, which dmc does not have"),
+        (b"rules: m\xf6ney\n", r"my\.yaml is not text in UTF-8"),
+        (b"rules: [auction\n", r"my\.yaml is not YAML: while parsing"),
+    ],
+)
+def test_a_config_file_that_is_wrong_is_named(content, says, tmp_path):
+    (tmp_path / "my.yaml").write_bytes(content)
+    with pytest.raises(ValueError, match=says):
+        command_train.parse(["--config", str(tmp_path / "my.yaml")])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--width", "100000000"], "not enough memory"),
+        (["--num-games", "1000000000000"], "not enough memory"),
+        (["--resume", "checkpoints/auction"], "a finished agent and no run to go on with; --start"),
+        (
+            ["--config", "configs/family.yaml", "--num-games", "4", "--minibatch", "8"],
+            "num_games=4 is not allowed; it is at least 5",
+        ),
+        (["--out", "README.md"], "out='README.md' is not allowed; it is a file"),
+    ],
+)
+def test_what_cannot_be_is_one_line(options, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    out = [] if "--out" in options else ["--out", str(tmp_path / "run")]
+    assert cli.main(["train", *options, *out]) == 1
+    said = capsys.readouterr().err
+    assert re.fullmatch(rf"pitch train: .*{re.escape(says)}.*\n", said), said
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda file: file.stem)

@@ -11,15 +11,20 @@ from agents import dmc, ppo
 from tests.trainers import SMALL
 
 SHORT = dict(total_decisions=2048, evaluate_deals=4, final_deals=4)
-ALWAYS = {"loss", "gradient_norm", "explained_variance", "pass_rate", "decisions_per_second"}
+ALWAYS = {"loss", "gradient_norm", "learning_rate", "explained_variance", "pass_rate", "decisions_per_second"}
 OF_PPO = {"policy_loss", "value_loss", "entropy", "kl", "clipped", "value_slope", "value_bias"}
+OF_PPO |= {"entropy_weight_bids", "entropy_weight_cards"}
 
 
 @pytest.mark.parametrize(
     ("learner", "options", "expected"),
     [
         (ppo, {}, ALWAYS | OF_PPO),
-        (ppo, {"pool_share": 0.5, "reference_weight": 0.1}, ALWAYS | OF_PPO | {"pool_size", "reference_kl"}),
+        (
+            ppo,
+            {"pool_share": 0.5, "reference_weight": 0.1},
+            ALWAYS | OF_PPO | {"pool_size", "pool_games", "reference_kl"},
+        ),
         (dmc, {}, ALWAYS | {"explored"}),
     ],
 )

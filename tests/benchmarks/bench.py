@@ -172,7 +172,7 @@ def first_use(cache: str) -> float:
         return cold if cache == "empty" else statistics.median(seconds() for _ in range(REPEATS))
 
 
-MEASURES: dict[str, Callable[[str], float]] = (
+MEASURES: dict[str, Callable[[str], Any]] = (
     {
         f.__name__: f
         for f in (
@@ -192,15 +192,15 @@ MEASURES: dict[str, Callable[[str], float]] = (
 )
 
 
-def measure(name: str, argument: str, cores: int) -> float | None:
-    """Run a measure in a process of its own on that many cores; None where it cannot run here."""
+def measure(name: str, argument: str, cores: int) -> Any:
+    """Run a measure in a process of its own on that many cores: a figure, or some by name; None if it cannot run."""
     command = [sys.executable, __file__, "--measure", name, argument, str(cores)]
     environment = os.environ | {"NUMBA_NUM_THREADS": str(cores), "OMP_NUM_THREADS": str(cores)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         print(f"  {name} {argument}: {(done.stderr.strip().splitlines() or ['failed'])[-1]}", file=sys.stderr)
         return None
-    return float(json.loads(done.stdout.splitlines()[-1]))
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def figure(value: float | None, unit: str = "/s") -> str:
@@ -243,9 +243,13 @@ def rows() -> list[tuple[str, ...]]:
     table.append(("first use, empty cache", figure(measure("first_use", "empty", 1), "s"), "", "25 s", ""))
     table.append(("first use, full cache", figure(measure("first_use", "full", 1), "s"), "", "1.5 s", ""))
     table += bench_solver.rows(measure, figure)
-    row("training with the default config, two cores", "training", 2, None, None)
-    ratios = [measure("training_ratio", preset, 2) for preset in ("auction", "oklahoma")]
-    table.append(("its share of what the network alone would allow", *map(share, ratios), "", ""))
+    trained = [measure("training", preset, 2) or {} for preset in ("auction", "oklahoma")]
+    for what, name, written in (
+        ("training with the default config, two cores", "end to end", figure),
+        ("its bound: what the network alone would allow", "bound", figure),
+        ("its share of the bound", "ratio", share),
+    ):
+        table.append((what, *(written(each.get(name)) for each in trained), "", ""))
     for name, value in spiel.items():
         table.append((f"OpenSpiel {name}: `legal_actions`, `apply_action`", figure(value), "", "", ""))
     table.append(("PettingZoo Texas hold'em: AEC loop", figure(holdem), "", "", ""))

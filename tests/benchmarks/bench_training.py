@@ -8,7 +8,6 @@ import copy
 import json
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 
@@ -32,7 +31,7 @@ def training(rules: str) -> dict[str, float]:
     from agents import ppo, training
     from agents.rollout import DealCounts
 
-    config = ppo.Config(rules=rules, out=tempfile.mkdtemp())
+    config = ppo.Config(rules=rules)
     run, counts = ppo.Run(config), DealCounts()
     rollout = run.rollout()
     training.iterate(run, rollout, counts)
@@ -64,16 +63,8 @@ def training(rules: str) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in measured.items()}
 
 
-def ratio(rules: str) -> float:
-    return training(rules)["ratio"]
-
-
-def end_to_end(rules: str) -> float:
-    return training(rules)["end to end"]
-
-
-# For bench.py: by name, what measures one figure for a preset.
-MEASURES: dict[str, Callable[[str], float]] = {"training": end_to_end, "training_ratio": ratio}
+# For bench.py: by name, what measures a preset.
+MEASURES: dict[str, Callable[[str], dict[str, float]]] = {"training": training}
 
 
 def main() -> None:
