@@ -193,3 +193,15 @@ def move_average(average: nn.Module, network: nn.Module, decay: float) -> None:
     """Move the weights of an average towards those of a network of the same shape; decay 1: not at all."""
     for old, new in zip(average.parameters(), network.parameters(), strict=True):
         old.lerp_(new, 1 - decay)
+
+
+def flat_gradient(parameters: list[nn.Parameter]) -> Tensor:
+    """Zeros [weights], of which the gradients of all parameters are parts from now on.
+
+    So one operation clears, averages, measures or scales them all, where one for each of many small tensors takes ten
+    times as long.
+    """
+    flat = torch.zeros(sum(each.numel() for each in parameters), device=parameters[0].device)
+    for each, part in zip(parameters, flat.split([each.numel() for each in parameters]), strict=True):
+        each.grad = part.view_as(each)
+    return flat

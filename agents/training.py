@@ -4,6 +4,7 @@ A learner is a ``TrainingRun`` of its own, with the networks and the ``update``,
 update needs of this file are ``descend`` and ``autocast``.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -180,16 +181,18 @@ def descend(run: TrainingRun, number: int, measure: Callable[[Tensor], dict[str,
         order = torch.randperm(number, generator=run.generator, device=run.generator.device)
         for rows in order[:least].tensor_split(steps):  # evenly, for a last one of a few rows would be all noise
             measured = measure(rows)
-            run.optimizer.zero_grad()
+            run.gradient.zero_()
             measured["loss"].backward()
             mean_loss = measured["loss"].detach().clone()
-            run.ranks.average([mean_loss, *(each.grad for each in run.parameters() if each.grad is not None)])
+            run.ranks.average([mean_loss, run.gradient])
             check_loss(mean_loss.item(), config)
-            norm = torch.nn.utils.clip_grad_norm_(run.parameters(), config.max_grad_norm)
-            if not torch.isfinite(norm):
+            norm = run.gradient.norm().item()
+            if not math.isfinite(norm):
                 raise FloatingPointError("the gradient is no number any more; a smaller learning_rate may help")
+            if norm > config.max_grad_norm:
+                run.gradient *= config.max_grad_norm / norm
             run.optimizer.step()
-            seen.append({name: value.item() for name, value in measured.items()} | {"gradient_norm": norm.item()})
+            seen.append({name: value.item() for name, value in measured.items()} | {"gradient_norm": norm})
     return {name: sum(each[name] for each in seen) / len(seen) for name in seen[0]} | {"learning_rate": rate}
 
 

@@ -17,7 +17,7 @@ from agents.agent import load
 from agents.distributed import Ranks
 from agents.evaluation import fingerprint, write_json
 from agents.family import FamilySorter
-from agents.networks import Critic, PlayingNetwork, PolicyValueNetwork
+from agents.networks import Critic, PlayingNetwork, PolicyValueNetwork, flat_gradient
 from agents.pool import Frozen, Opponents, Pool
 from agents.rollout import Actor, Rollout
 from agents.suits import SuitSorter
@@ -41,6 +41,7 @@ class TrainingRun(ABC):
         fixed: options that cannot be other ones when a run goes on.
         networks: by name what is learned, and what follows it and wants no gradients.
         network: the one of them that plays, "network".
+        gradient: float32 [weights], that of all that is learned; those of the parameters are parts of it.
         critic: one for training alone, where there is one beside the network's own value.
         before: decisions and seconds of the runs that made the weights it began with.
         former: where options were changed as it went on, until how many decisions others held, and which.
@@ -65,6 +66,7 @@ class TrainingRun(ABC):
         self.networks = self.make_networks(high)
         for network in self.networks.values():
             network.to(self.ranks.device)
+        self.gradient = flat_gradient(self.parameters())
         self.optimizer = torch.optim.Adam(self.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
         self.opponents = self._make_opponents(seed)
         self.decisions = 0

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
-from trainers import SMALL, assert_same, iterate, weights
+from trainers import SMALL, UPDATE, assert_same, iterate, weights
 
 from agents import checkpoint, cli, command_train, load, ppo, training
 from agents.evaluation import duplicate_match
@@ -281,6 +281,21 @@ def test_values_of_another_type_are_refused_by_name(name, value):
 
 def test_options_of_rules_may_be_left_blank():
     assert Config(rule_options=None).rule_options == {}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limit", [0.01, 100.0])
+def test_gradients_are_shortened_as_torch_does_it(limit):
+    config = replace(SMALL, max_grad_norm=limit, minibatch=UPDATE, epochs=1)
+    run, plain = Run(config), Run(config)
+    rollout = run.rollout()
+    collect(run.batch, run.sorter, run.network, rollout, run.generator, DealCounts())
+    decisions = ppo.prepare(run, rollout)
+    training.descend(run, UPDATE, lambda rows: ppo.losses(run, decisions))
+    ppo.losses(plain, decisions)["loss"].backward()
+    norm = torch.nn.utils.clip_grad_norm_(plain.parameters(), limit)
+    assert (norm > limit) == (limit == 0.01)
+    for mine, other in zip(run.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(mine.grad, other.grad, rtol=1e-4, atol=1e-8)
 
 
 def test_batches_of_a_row_or_of_none_do_not_end_a_run(tmp_path):

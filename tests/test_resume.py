@@ -16,6 +16,7 @@ import torch
 from trainers import SMALL, UPDATE, assert_same, iterate, weights, whole_and_resumed
 
 from agents import checkpoint, load, ppo, training
+from agents.distributed import Ranks
 from agents.evaluation import duplicate_match
 from agents.learners import read_config
 from agents.ppo import Run
@@ -127,14 +128,11 @@ def test_a_loss_that_explodes_stops_the_run_with_its_state(tmp_path, monkeypatch
 def test_a_gradient_without_end_stops_the_run_before_it_is_taken(monkeypatch):
     run = Run(SMALL)
     before = {key: value.clone() for key, value in weights(run).items()}
-    plain = torch.nn.utils.clip_grad_norm_
 
-    def spoiled(parameters, *arguments, **options):
-        parameters = list(parameters)
-        parameters[0].grad[0, 0] = torch.inf
-        return plain(parameters, *arguments, **options)
+    def spoiled(ranks, tensors):
+        run.gradient[0] = torch.inf
 
-    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", spoiled)
+    monkeypatch.setattr(Ranks, "average", spoiled)
     with pytest.raises(FloatingPointError, match="gradient is no number any more; a smaller learning_rate"):
         iterate(run, 1)
     assert_same(weights(run), before)
