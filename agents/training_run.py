@@ -26,7 +26,8 @@ from pitch_env import VectorGame
 from pitch_env.state import STATE
 
 MARK = ".run"  # in the folder of a run from its first moment on
-TELLING = {"out", "device", "seed", "evaluate_seconds", "evaluate_deals", "final_deals", "record"}  # learn nothing
+# Options that change nothing of what is learned when a run goes on, but where it is, and what is told of it.
+TELLING = {"out", "device", "seed", "evaluate_seconds", "evaluate_deals", "final_deals", "record"}
 GAMES = hashlib.sha256(str(STATE.descr).encode()).hexdigest()[:16]  # how games lie in a file
 
 
@@ -253,7 +254,7 @@ class TrainingRun(ABC):
         options = {
             name: value
             for name, value in header["config"].items()
-            if name not in TELLING and value != getattr(self.config, name)
+            if name not in TELLING and value != getattr(self.config, name, value)
         }
         return [{"decisions": header["decisions"], "options": options}] if options else []
 
