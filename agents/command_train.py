@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 
-import agents.waiting  # noqa: F401  for its effect
+import agents.torch_environment  # noqa: F401  for its effect
 from agents.learners import config_of, read_config
 from agents.training_config import TrainingConfig
 

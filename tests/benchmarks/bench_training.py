@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-import agents.waiting  # noqa: F401  for its effect, which is that of training
+import agents.torch_environment  # noqa: F401  for its effect, which is that of training
 
 ROUNDS = 12  # of each measure, one after the other, so that what else the machine does changes all of them alike
 
