@@ -5,7 +5,8 @@ too late between the short matrix products of training; threads that only spin s
 else runs on the machine.
 
 How many kinds of matrix product oneDNN keeps ready, each for matrices of one size: training against others has batches
-of another size each time, so that 1,024, its own default, come to hundreds of MB within minutes and are hardly used again.
+of another size each time, so that 1,024, its own default, come to hundreds of MB within minutes and are hardly used
+again.
 """
 
 import os
