@@ -48,17 +48,10 @@ def run(options: argparse.Namespace) -> None:
 
     from agents.card import make
 
-    note = options.note if options.note_file is None else _read(options.note_file)
+    note = options.note if options.note_file is None else common.read_text(options.note_file)
     measures = Measures(options.opponents, options.deals, options.search_deals, options.seed, options.puzzles)
     with Console(stderr=True).status("reading the run") as status:
         card = make(options.run, options.out, measures, exploiter=options.exploiter, note=note, tell=status.update)
     print(f"written: {options.out}")
     for sentence in card["weaknesses"]:
         print(f"- {sentence}")
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{file} is not text in UTF-8") from None

@@ -12,6 +12,7 @@ from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 
 import agents.torch_environment  # noqa: F401  for its effect
 from agents.learners import config_of, read_config
+from agents.options import read_text
 from agents.training_config import TrainingConfig
 
 DESCRIPTION = "Train an agent by self-play. Ctrl-C saves, and --resume goes on."
@@ -86,12 +87,14 @@ def _content(path: str | None) -> dict[str, Any]:
         ValueError: it is no YAML, where the parser would not name it.
     """
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8")) if path else None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not text in UTF-8") from None
+        text = read_text(Path(path)) if path else ""
+    except OSError:
+        return {}
+    try:
+        content = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    except (OSError, ValueError):
+    except ValueError:  # of a date that there is not, say
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -49,6 +49,14 @@ def chosen_rules(options: argparse.Namespace) -> Rules:
     return Rules.from_dict(rules.to_dict() | options.rule_options) if options.rule_options else rules
 
 
+def read_text(file: Path) -> str:
+    """What a file holds. Raises ValueError that names the file, OSError."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is not text in UTF-8") from None
+
+
 def read_rules(path: Path) -> Rules:
     """Rules from a YAML file. Raises ValueError that names the file, OSError."""
     try:
