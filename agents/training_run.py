@@ -217,7 +217,7 @@ class TrainingRun(ABC):
         if saved.header["rules"] != (here if len(here) > 1 else here[0]):
             raise ValueError(f"{path} was trained with other rules than this config names")
         checkpoint.build_network(saved.header, path)
-        if "games" not in saved.tensors:
+        if not {"games", "generator"} <= saved.tensors.keys():
             raise ValueError(f"{path} is an agent, not a run to go on with; that is {checkpoint.RESUME}")
         if saved.header.get("games") != GAMES:
             made = saved.header["versions"]["pitch-env"]
@@ -239,15 +239,24 @@ class TrainingRun(ABC):
                 network.load_state_dict(saved.part(name) or saved.part("network"))
         except RuntimeError:
             raise ValueError(f"{path} holds a network of another shape: {saved.header['network']}") from None
-        state: dict[int, dict[str, Tensor]] = {}
-        for key, value in saved.part("optimizer").items():
-            index, _, name = key.partition(".")
-            state.setdefault(int(index), {})[name] = value
+        state = self._optimizer_state(saved, path)
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
         self.decisions, self.seconds = saved.header["decisions"], saved.header["seconds"]
         self.passing, self.before = saved.header["passing"], saved.header.get("before", self.before)
         self.former = [*saved.header.get("former", []), *self._changed(saved.header)]
         self._restore_own(saved)
+
+    def _optimizer_state(self, saved: checkpoint.Checkpoint, path: Path) -> dict[int, dict[str, Tensor]]:
+        """What Adam knows of each weight. Raises ValueError where it is not all there, which would begin it anew."""
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in saved.part("optimizer").items():
+            index, _, name = key.partition(".")
+            state.setdefault(int(index), {})[name] = value
+        shapes = {index: each["exp_avg"].shape for index, each in state.items() if len(each) == 3}
+        learned = {index: each.shape for index, each in enumerate(self.parameters())}
+        if saved.header["decisions"] and shapes != learned:
+            raise ValueError(f"{path} is not whole; it lacks the optimiser's state of some weights")
+        return state
 
     def _changed(self, header: dict[str, Any]) -> list[dict[str, Any]]:
         """What ``former`` is told of a run that goes on: nothing where all is as it was."""

@@ -229,3 +229,25 @@ def test_a_run_of_another_version_is_refused_with_the_reason(change, says, tmp_p
     checkpoint.write(tmp_path / checkpoint.RESUME, saved.tensors, change(saved.header))
     with pytest.raises(ValueError, match=says):
         ppo.train(ppo.Config(**read_config(tmp_path)), resume=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        ("optimizer.0.", "not whole; it lacks the optimiser's state"),
+        ("optimizer.", "not whole; it lacks the optimiser's state"),
+        ("network.", "a network of another shape"),
+        ("games", "an agent, not a run"),
+        ("generator", "an agent, not a run"),
+    ],
+)
+def test_a_run_that_lacks_a_part_is_refused(part, says, tmp_path):
+    run = Run(replace(SMALL, out=str(tmp_path)))
+    iterate(run, 1)
+    run.save(checkpoint.RESUME)
+    saved = checkpoint.read(tmp_path / checkpoint.RESUME)
+    kept = {name: value for name, value in saved.tensors.items() if not name.startswith(part)}
+    assert len(kept) < len(saved.tensors)
+    checkpoint.write(tmp_path / checkpoint.RESUME, kept, saved.header)
+    with pytest.raises(ValueError, match=says):
+        ppo.train(ppo.Config(**read_config(tmp_path)), resume=tmp_path)
