@@ -11,7 +11,7 @@ test: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 bench: .venv/.installed
 	$(BIN)/python tests/benchmarks/bench.py $(ARGS)
