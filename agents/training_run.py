@@ -179,6 +179,7 @@ class TrainingRun(ABC):
         tensors = {f"network.{key}": value for key, value in self.network.state_dict().items()}
         if name != checkpoint.MODEL:
             header |= {"games": GAMES, "passing": self.passing, "ranks": self.ranks.world}
+            header |= {"optimized": len(self.optimizer.state)}  # weights; none before there was one to learn from
             tensors |= self._shared() | mine
             for rank, own in enumerate(everyone[1:], 1):  # without the snapshots that the first has too
                 news = own.keys() - {key for key in mine if key.startswith("pool.") and "." in key[5:]}
@@ -254,7 +255,8 @@ class TrainingRun(ABC):
             state.setdefault(int(index), {})[name] = value
         shapes = {index: each["exp_avg"].shape for index, each in state.items() if len(each) == 3}
         learned = {index: each.shape for index, each in enumerate(self.parameters())}
-        if saved.header["decisions"] and shapes != learned:
+        number = saved.header.get("optimized", len(state))  # of which older files do not tell
+        if len(state) != number or (state and shapes != learned):
             raise ValueError(f"{path} is not whole; it lacks the optimiser's state of some weights")
         return state
 

@@ -130,7 +130,15 @@ def test_it_learns_to_beat_random(tmp_path):
 # As every learner.
 
 
-@pytest.mark.parametrize("varied", [dict(pool_share=0.5, pool_every=1), dict(deals=None, reward="win")], ids=str)
+@pytest.mark.parametrize(
+    "varied",
+    [
+        dict(pool_share=0.5, pool_every=1),
+        dict(deals=None, reward="win"),
+        dict(num_games=1, steps=1, minibatch=1),  # where no deal has ended yet of which it could learn
+    ],
+    ids=str,
+)
 def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(varied, tmp_path):
     whole, second = whole_and_resumed(replace(SMALL, out=str(tmp_path), **varied), 2, 2)
     whole.save("whole"), second.save("second")
