@@ -273,19 +273,31 @@ class Terminal:
         self.raw, limit = "", time.monotonic() + 120
         while not re.search(f"(?:{pattern})$", plain(self.raw)):
             assert select.select([self.end], [], [], max(0, limit - time.monotonic()))[0], self.raw
-            try:
-                self.raw += self.decode(os.read(self.end, 65536))
-            except OSError:  # the program has closed its end
+            if not (shown := self.read()):
                 break
+            self.raw += self.decode(shown)
         return plain(self.raw)
+
+    def read(self) -> bytes:
+        """What is shown next; nothing when the program has closed its end."""
+        try:
+            return os.read(self.end, 65536)
+        except OSError:  # how Linux says so
+            return b""
 
     def says(self, line: str) -> str:
         """Type a line; what the program answers until it asks again."""
         os.write(self.end, line.encode() + b"\n")
         return self.until("> ")
 
-    def close(self) -> int:
-        """Close the terminal and wait; gives the exit status."""
+    def ends(self, typed: bytes) -> int:
+        """Type this, wait until the program has ended and only then close the terminal; gives the exit status.
+
+        What was typed is echoed before the program has read it, so its echo says nothing about the program.
+        """
+        os.write(self.end, typed)
+        while self.read():
+            pass
         os.close(self.end)
         return self.process.wait(timeout=60)
 
@@ -339,9 +351,7 @@ def test_a_deal_in_a_terminal(tmp_path):
     assert "seed 4" in terminal.says("new")
     assert "not played for money" in terminal.says("money")
     assert "no target" in terminal.says("join greedy")
-    os.write(terminal.end, b"quit\n")
-    terminal.until("quit\n")
-    assert terminal.close() == 0
+    assert terminal.ends(b"quit\n") == 0
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
@@ -350,9 +360,7 @@ def test_no_colours_where_they_are_not_wanted(environment):
     terminal.until("> ")
     shown = re.sub(r"\x1b\[\?[0-9]+[hl]", "", terminal.raw)  # readline's own, for what is pasted
     assert "\x1b" not in shown
-    os.write(terminal.end, b"\x04")
-    terminal.until("\n")
-    assert terminal.close() == 0
+    assert terminal.ends(b"\x04") == 0
 
 
 def test_a_table_for_money_in_a_pipe(monkeypatch, capsys, tmp_path):
