@@ -166,6 +166,7 @@ def test_rewards_and_records_have_all_fields():
 
 def test_options_that_pages_name_are_there():
     known = set(re.findall(r"--[a-z-]+", (DOCS / "commands.md").read_text()))
+    known |= set(re.findall(r'"(--[a-z-]+)"', (ROOT / "tests" / "benchmarks" / "sweep_training.py").read_text()))
     others = {
         "--head",
         "--address",
