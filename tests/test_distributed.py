@@ -84,7 +84,7 @@ def test_two_ranks_learn_as_one_and_resume_exactly_also_in_another_number(tmp_pa
     script = tmp_path / "worker.py"
     script.write_text(WORKER.format(root=str(ROOT), tests=str(ROOT / "tests")))
     process = torchrun(str(script), str(tmp_path))
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, output
     back = Run(replace(POOL, out=str(tmp_path)))  # one goes on where two were
     back.restore(tmp_path / "five")
@@ -101,13 +101,13 @@ def test_a_killed_rank_ends_the_job_and_the_run_goes_on_alone(tmp_path):
     arguments = ["--out", str(tmp_path), "--num-games", "64", "--minibatch", "512", "--width", "32"]
     arguments += ["--evaluate-seconds", "0", "--evaluate-deals", "2", "--bfloat16", "false"]
     process = torchrun("train.py", *arguments)
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while not (tmp_path / checkpoint.RESUME).exists():
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < until
         time.sleep(0.05)
     os.kill(children(process)[-1], signal.SIGKILL)
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=300)
     assert process.returncode != 0
     saved = checkpoint.read(tmp_path / checkpoint.RESUME)
     assert saved.header["ranks"] == 2

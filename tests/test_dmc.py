@@ -155,7 +155,7 @@ def test_several_variants_are_learned_at_once(tmp_path):
 def test_two_ranks_learn_as_one(tmp_path):
     arguments = ["--learner", "dmc", "--num-games", "32", "--minibatch", "256", "--width", "16", "--out", str(tmp_path)]
     process = torchrun("train.py", *arguments, "--total-decisions", "5000", "--final-deals", "2", "--bfloat16", "false")
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, output
     saved = checkpoint.read(tmp_path / checkpoint.RESUME).header  # which is not written where weights differ
     assert saved["ranks"] == 2

@@ -270,7 +270,7 @@ class Terminal:
 
     def until(self, pattern: str) -> str:
         """What is shown until it ends with the pattern, without the escapes; ``raw`` keeps them."""
-        self.raw, limit = "", time.monotonic() + 120
+        self.raw, limit = "", time.monotonic() + 300
         while not re.search(f"(?:{pattern})$", plain(self.raw)):
             assert select.select([self.end], [], [], max(0, limit - time.monotonic()))[0], self.raw
             if not (shown := self.read()):
@@ -299,7 +299,7 @@ class Terminal:
         while self.read():
             pass
         os.close(self.end)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=300)
 
 
 def plain(text: str) -> str:
@@ -377,7 +377,7 @@ def test_a_table_for_money_in_a_pipe(monkeypatch, capsys, tmp_path):
 def test_a_pipe_is_plain_and_its_end_ends_the_game():
     done = subprocess.run(
         [sys.executable, "-m", "agents", "play", "--against", "greedy", "--seed", "1"], cwd=ROOT, text=True,
-        input="table\n?\n", capture_output=True, timeout=120,
+        input="table\n?\n", capture_output=True, timeout=300,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

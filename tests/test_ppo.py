@@ -232,7 +232,7 @@ def test_a_signal_saves_and_ends_and_the_run_goes_on(number, tmp_path):
     assert str(tmp_path) in first.stdout.readline()
     assert "points per deal" in first.stdout.readline()
     first.send_signal(number)
-    output, _ = first.communicate(timeout=120)
+    output, _ = first.communicate(timeout=300)
     assert first.returncode == 0
     assert f"--resume {tmp_path}" in output
     saved = checkpoint.read(tmp_path / checkpoint.RESUME).header

@@ -237,7 +237,7 @@ def test_in_a_terminal_keys_lead_through_the_deals(file, no_color):
             assert expected in answer
             assert ("\x1b[" in answer) == (not no_color)
         os.write(master, b"q\n")
-        assert process.wait(20) == 0
+        assert process.wait(300) == 0
     finally:
         process.kill()
         process.wait()
@@ -246,7 +246,7 @@ def test_in_a_terminal_keys_lead_through_the_deals(file, no_color):
 
 def until(terminal: int, end: str) -> str:
     """What a terminal shows up to a text."""
-    shown, deadline = "", time.monotonic() + 60
+    shown, deadline = "", time.monotonic() + 300
     while end not in shown:
         ready, _, _ = select.select([terminal], [], [], max(deadline - time.monotonic(), 0))
         assert ready, f"no {end!r} in {shown!r}"
