@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from agents.dmc_config import Config
 from agents.evaluation import Match
 from agents.losses import explained_variance, of_actions
-from agents.networks import ActionValueNetwork
+from agents.networks import ActionValueNetwork, Trunk
 from agents.returns import returns, rewards
 from agents.rollout import Rollout, Rows
 from agents.training import autocast, complete, descend
@@ -34,7 +34,7 @@ class Run(TrainingRun):
     config: Config
     network: ActionValueNetwork
 
-    def make_networks(self, high: np.ndarray) -> dict[str, nn.Module]:
+    def make_networks(self, high: np.ndarray) -> dict[str, Trunk]:
         """See ``TrainingRun``."""
         self.network = ActionValueNetwork(high, self.config.width, self.config.depth)
         return {"network": self.network}

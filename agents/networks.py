@@ -189,6 +189,24 @@ class ActionCritic(Critic):
 
 
 @torch.no_grad()
+def take_weights(network: Trunk, weights: dict[str, Tensor]) -> None:
+    """Take the weights of another network of the same kind, which may have fewer blocks: it computes the same then.
+
+    Blocks that the other lacks end in zeros, so that they add nothing until they learn to (as residual blocks begin in
+    Goyal et al., 2017, section 5.1, and as deeper networks begin in Net2Net, Chen et al., 2016).
+
+    Raises:
+        RuntimeError: the shapes differ in another way.
+    """
+    mine = network.state_dict()
+    lacking = {name: value for name, value in mine.items() if name.startswith("blocks.") and name not in weights}
+    for number, block in enumerate(network.blocks):
+        ends = f"blocks.{number}.{len(list(block.children())) - 1}."
+        lacking |= {name: torch.zeros_like(value) for name, value in lacking.items() if name.startswith(ends)}
+    network.load_state_dict(lacking | weights)
+
+
+@torch.no_grad()
 def move_average(average: nn.Module, network: nn.Module, decay: float) -> None:
     """Move the weights of an average towards those of a network of the same shape; decay 1: not at all."""
     for old, new in zip(average.parameters(), network.parameters(), strict=True):

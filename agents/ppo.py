@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from agents.evaluation import Match
 from agents.losses import (
@@ -24,7 +24,7 @@ from agents.losses import (
     log_policy,
     of_actions,
 )
-from agents.networks import ActionCritic, Critic, PolicyValueNetwork, move_average
+from agents.networks import ActionCritic, Critic, PolicyValueNetwork, Trunk, move_average
 from agents.ppo_config import Config
 from agents.returns import expected_sarsa, gae, rewards
 from agents.rollout import Rollout, Rows
@@ -47,11 +47,11 @@ class Run(TrainingRun):
     config: Config
     reference: PolicyValueNetwork | None = None
 
-    def make_networks(self, high: np.ndarray) -> dict[str, nn.Module]:
+    def make_networks(self, high: np.ndarray) -> dict[str, Trunk]:
         """See ``TrainingRun``."""
         config = self.config
         self.network = PolicyValueNetwork(high, config.width, config.depth)
-        networks: dict[str, nn.Module] = {"network": self.network}
+        networks: dict[str, Trunk] = {"network": self.network}
         hands = self.batch.players if config.critic == "all" else 0
         if hands or config.advantage == "sarsa":
             kind = ActionCritic if config.advantage == "sarsa" else Critic

@@ -51,8 +51,8 @@ class TrainingConfig:
     """Bidding has collapsed, and the run stops, when in 20 updates on end more than this share of the calls were
     passes, where passing was a choice; 1 turns it off."""
     start: str = ""
-    """A checkpoint, by name or path, whose weights the network begins with, to be tuned further: of the same rules,
-    width and depth. Empty for fresh ones."""
+    """A checkpoint, by name or path, whose weights the network begins with, to be tuned further: of the same rules and
+    width; with more depth it plays the same at first. Empty for fresh ones."""
     against: str = ""
     """An agent, by name or path, that plays all seats but one team's in every deal and does not learn: what is trained
     is an exploiter of it. Empty for self-play."""

@@ -17,7 +17,7 @@ from agents.agent import load
 from agents.distributed import Ranks
 from agents.evaluation import fingerprint, write_json
 from agents.family import FamilySorter
-from agents.networks import Critic, PlayingNetwork, PolicyValueNetwork, flat_gradient
+from agents.networks import Critic, PlayingNetwork, PolicyValueNetwork, Trunk, flat_gradient, take_weights
 from agents.pool import Frozen, Opponents, Pool
 from agents.rollout import Actor, Rollout
 from agents.suits import SuitSorter
@@ -80,7 +80,7 @@ class TrainingRun(ABC):
         self.passing = 0  # updates on end in which all passed
 
     @abstractmethod
-    def make_networks(self, high: np.ndarray) -> dict[str, nn.Module]:
+    def make_networks(self, high: np.ndarray) -> dict[str, Trunk]:
         """Set ``network``, and what else the learner has; returns ``networks``.
 
         ``high`` is for ``networks.Trunk``.
@@ -127,7 +127,7 @@ class TrainingRun(ABC):
         return self.network
 
     def begin_with(self, name: str) -> None:
-        """Take the weights of an agent, by name or path. Raises ValueError where they do not fit."""
+        """Take the weights of an agent, by name or path; its network may be less deep. Raises ValueError."""
         agent = load(name)
         if not isinstance(agent, checkpoint.NetworkAgent):
             raise ValueError(f"start={name!r} is not allowed; it is a checkpoint, and {agent.name} has no weights")
@@ -136,12 +136,13 @@ class TrainingRun(ABC):
             raise ValueError(f"start={name!r} is not allowed; it was trained for other rules than are learned here")
         try:
             for mine in {"network", "reference"} & self.networks.keys():
-                self.networks[mine].load_state_dict(agent.network.state_dict())
+                take_weights(self.networks[mine], agent.network.state_dict())
             self.before = agent.spent
             self.others["start_fingerprint"] = fingerprint(agent)
         except RuntimeError:
             raise ValueError(
-                f"start={name!r} is not allowed; its network has another shape than {self.shape}"
+                f"start={name!r} is not allowed; its network has another shape than {self.shape}, and only "
+                "depth may be more"
             ) from None
 
     @property
