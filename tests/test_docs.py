@@ -184,6 +184,14 @@ def test_options_that_pages_name_are_there():
         assert named <= known | others, page.name
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
+def test_files_that_pages_name_are_there(page):
+    # Blocks of text show what would take too long to run, so that nothing else would notice a wrong name in them.
+    files = r"(?<![\w/.])(?:tests|docs|configs|pitch_env|agents)/[\w/]+\.(?:py|yaml|toml|md)\b"
+    named = set(re.findall(files, page.read_text()))
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
 def test_figures_in_the_rationale_stand_where_it_says():
     words, trained = ((DOCS / "rationale.md").read_text(), (DOCS / "training.md").read_text())
     for figure in re.findall(r"\d[\d.]* (?:million|minutes)", words):
