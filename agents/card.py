@@ -9,8 +9,9 @@ fingerprint  of the weights; ``sha256`` and ``bytes`` of model.safetensors
 rules        all options, ``preset`` the nearest preset and ``changed`` what differs from it; ``teams``
 network      its shape; ``config`` the options of the run, without paths; ``former``, where it went on with other ones:
              until how many decisions, ``options`` that were changed then
-decisions    it learned from, in ``hours`` of training; ``earlier``: those of them that were before its last run, which
-             began with what the runs before had made; ``trained_with``: the versions then
+decisions    it learned from, in ``hours`` of training; ``earlier``: those of them of which the curve and the options
+             are not known, for they were of runs before the one that began with what they had made;
+             ``trained_with``: the versions of the last run
 curve        what ``card_curve.read`` gives, and ``deals``, of the matches on the way; null where it is not known
 seed         of all that was measured, with ``versions``
 matches      duplicate matches of the agent against each opponent (``evaluation.Match``)
@@ -39,7 +40,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents import card_curve, card_measures, card_text, checkpoint
+from torch import Tensor
+
+from agents import card_curve, card_history, card_measures, card_text, checkpoint
 from agents.agent import Agent, is_name_of_player, load_all
 from agents.card_weaknesses import weaknesses
 from agents.evaluation import fingerprint, report, trained_for, versions, write_json
@@ -88,8 +91,8 @@ class _Source:
     """What a finished run gives."""
 
     agent: checkpoint.NetworkAgent
-    saved: checkpoint.Checkpoint
-    curve: dict[str, Any] | None
+    tensors: dict[str, Tensor]
+    history: card_history.History
     exploiter: dict[str, Any] | None
     note: str
 
@@ -113,7 +116,7 @@ def make(
         tell: is told what is being done.
 
     The curve, the exploiter and the note of a card of the same weights, in ``run`` or ``out``, are kept where there is
-    nothing new.
+    nothing new; and where ``out`` has the agent that the run began with, its curve and options are told with the run's.
 
     Returns:
         The card.
@@ -136,8 +139,8 @@ def make(
         evaluation = report(source.rules, [], measures.seed, [source.agent, *opponents])
         write_json(folder / EVALUATION, evaluation | {"matches": card["matches"]} | source.agent.spent)
         write_json(folder / CARD, card)
-        if source.curve is not None:
-            replace_atomically(folder / CURVE, card_curve.picture(source.curve))
+        if card["curve"] is not None:
+            replace_atomically(folder / CURVE, card_curve.picture(card["curve"]))
         replace_atomically(folder / TEXT, card_text.write(card).encode())
     card_text.update_table(out.parent)
     return card
@@ -174,22 +177,14 @@ def _read_run(run: Path, out: Path, exploiter: Path | None, note: str | None) ->
     if missing := [name for name in ("decisions", "seconds") if name not in saved.header]:
         raise ValueError(f"{file} does not say its {' and '.join(missing)}, so it is not of a training run")
     agent.name = out.name
-    before = next((card for folder in (out, run) if (card := _card_of(folder, agent))), {})
-    curve = card_curve.read(run)
-    if curve is not None:
-        curve["deals"] = saved.header["config"]["evaluate_deals"]
+    history = card_history.read(run, saved.header)
+    before: dict[str, Any] = {}
+    for folder in (folder for folder in (run, out) if (folder / CARD).exists()):
+        card = read_card(folder)
+        history = card_history.with_shipped(history, fingerprint(agent), folder, card)
+        before = card if card["fingerprint"] == fingerprint(agent) else before
     found = _read_exploiter(exploiter, agent) if exploiter is not None else before.get("exploiter")
-    return _Source(
-        agent, saved, curve or before.get("curve"), found, before.get("note", "") if note is None else note.strip()
-    )
-
-
-def _card_of(folder: Path, agent: Agent) -> dict[str, Any] | None:
-    """The card in a folder, where it is of these weights."""
-    if not (folder / CARD).exists():
-        return None
-    card = read_card(folder)
-    return card if card["fingerprint"] == fingerprint(agent) else None
+    return _Source(agent, saved.tensors, history, found, before.get("note", "") if note is None else note.strip())
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -299,10 +294,10 @@ def _measure(
 
 def _identity(source: _Source, file: Path) -> dict[str, Any]:
     """Write the model, without paths of its maker, and say what it is."""
-    header = source.saved.header
+    header = source.history.header
     config = without_paths(header["config"])
     header = header | {"format": checkpoint.FORMAT, "config": config | dict.fromkeys(PATHS, "")}
-    checkpoint.write(file, source.saved.tensors, header)
+    checkpoint.write(file, source.tensors, header)
     write_json(file.with_suffix(".json"), header)
     content = _in_order(file.read_bytes())
     replace_atomically(file, content)
@@ -323,7 +318,7 @@ def _identity(source: _Source, file: Path) -> dict[str, Any]:
         **_spent(source.agent.spent),
         "earlier": _spent(header["before"]) if header.get("before", {}).get("decisions") else None,
         "trained_with": header["versions"],
-        "curve": source.curve,
+        "curve": source.history.curve,
     }
 
 

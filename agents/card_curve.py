@@ -43,9 +43,25 @@ def read(folder: Path) -> dict[str, Any] | None:
 def _places(values: list[dict[int, float]]) -> list[list[float]]:
     """Rows of a step and the values at it, at most MOST."""
     steps = sorted(set.intersection(*(set(each) for each in values)))
-    count = min(MOST, len(steps))
-    kept = [steps[round(place * (len(steps) - 1) / max(1, count - 1))] for place in range(count)]
-    return [[step, *(round(each[step], 4) for each in values)] for step in kept]
+    return _thinned([[step, *(round(each[step], 4) for each in values)] for step in steps])
+
+
+def _thinned(rows: list[list[float]]) -> list[list[float]]:
+    count = min(MOST, len(rows))
+    return [rows[round(place * (len(rows) - 1) / max(1, count - 1))] for place in range(count)]
+
+
+def joined(first: dict[str, Any], last: dict[str, Any], before: int) -> dict[str, Any]:
+    """The curve of a run that went on as another one after ``before`` decisions; each with at most MOST places."""
+    return last | {
+        part: {
+            name: _thinned(
+                first[part].get(name, []) + [[before + step, *rest] for step, *rest in last[part].get(name, [])]
+            )
+            for name in first[part] | last[part]
+        }
+        for part in ("points_per_deal", "training")
+    }
 
 
 def picture(curve: dict[str, Any]) -> bytes:

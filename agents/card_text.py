@@ -49,7 +49,7 @@ def summary(card: dict[str, Any]) -> str:
 
 
 def _earlier(card: dict[str, Any]) -> str:
-    """How much of the training was before the last run, of which the curve and the options are."""
+    """How much of the training was before that of which the curve and the options are."""
     found = card.get("earlier")  # which older cards do not have
     return (
         f", {_number(found['decisions'])} of them in {duration(found['hours'])} before the run whose curve and options "

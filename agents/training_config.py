@@ -2,12 +2,15 @@
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from pitch_env import Rules
 
 _RULES = "a preset or a list of at least one"
+# Options that change nothing of what is learned when a run goes on, but where it is, and what is told of it.
+TELLING = {"out", "against", "start", "device", "seed", "evaluate_seconds", "evaluate_deals", "final_deals", "record"}
 
 
 @dataclass
@@ -170,3 +173,8 @@ class TrainingConfig:
         names = [f"{name}-{each.players}" for name, each in zip(self.presets, rules, strict=True)]
         counted = [f"{name}{f'-{names[:i].count(name) + 1}' * (name in names[:i])}" for i, name in enumerate(names)]
         return dict(zip(counted, rules, strict=True))
+
+
+def changed_options(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that a run had, where they matter to what is learned and it went on with other ones."""
+    return {name: value for name, value in before.items() if name not in TELLING and value != now.get(name, value)}

@@ -21,13 +21,11 @@ from agents.networks import Critic, PlayingNetwork, PolicyValueNetwork, Trunk, f
 from agents.pool import Frozen, Opponents, Pool
 from agents.rollout import Actor, Rollout
 from agents.suits import SuitSorter
-from agents.training_config import TrainingConfig
+from agents.training_config import TrainingConfig, changed_options
 from pitch_env import VectorGame
 from pitch_env.state import STATE
 
 MARK = ".run"  # in the folder of a run from its first moment on
-# Options that change nothing of what is learned when a run goes on, but where it is, and what is told of it.
-TELLING = {"out", "device", "seed", "evaluate_seconds", "evaluate_deals", "final_deals", "record"}
 GAMES = hashlib.sha256(str(STATE.descr).encode()).hexdigest()[:16]  # how games lie in a file
 
 
@@ -245,7 +243,9 @@ class TrainingRun(ABC):
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
         self.decisions, self.seconds = saved.header["decisions"], saved.header["seconds"]
         self.passing, self.before = saved.header["passing"], saved.header.get("before", self.before)
-        self.former = [*saved.header.get("former", []), *self._changed(saved.header)]
+        self.former = list(saved.header.get("former", []))
+        if changed := changed_options(saved.header["config"], asdict(self.config)):
+            self.former.append({"decisions": self.decisions, "options": changed})
         self._restore_own(saved)
 
     def _optimizer_state(self, saved: checkpoint.Checkpoint, path: Path) -> dict[int, dict[str, Tensor]]:
@@ -260,15 +260,6 @@ class TrainingRun(ABC):
         if len(state) != number or (state and shapes != learned):
             raise ValueError(f"{path} is not whole; it lacks the optimiser's state of some weights")
         return state
-
-    def _changed(self, header: dict[str, Any]) -> list[dict[str, Any]]:
-        """What ``former`` is told of a run that goes on: nothing where all is as it was."""
-        options = {
-            name: value
-            for name, value in header["config"].items()
-            if name not in TELLING and value != getattr(self.config, name, value)
-        }
-        return [{"decisions": header["decisions"], "options": options}] if options else []
 
     def _restore_own(self, saved: checkpoint.Checkpoint) -> None:
         """Take up this rank's games; one that there was not before begins new ones."""

@@ -84,6 +84,36 @@ def test_training_before_the_last_run_counts_and_is_told_of(run, tmp_path):
     assert all(str(tmp_path).encode() not in content for content in contents(tmp_path / "twice").values())
 
 
+def test_in_the_place_of_what_it_began_with_the_whole_training_is_told(run, shipped, tmp_path):
+    out = shutil.copytree(shipped, tmp_path / "pair")
+    tuned = train(tmp_path / "tuned", 300, "--start", str(shipped), "--learning-rate", "5e-4")
+    first, last = card.read_card(shipped), checkpoint.read(tuned / checkpoint.MODEL).header
+    for source in (tuned, tuned, out):  # neither made again nor measured anew it forgets
+        assert make(source, out) == 0
+        made = card.read_card(out)
+        assert made["fingerprint"] == load(tuned).fingerprint != first["fingerprint"]
+        assert made["decisions"] == first["decisions"] + last["decisions"] == load(out).spent["decisions"]
+        assert made["earlier"] is None
+        options = {"learning_rate": 0.001, "total_decisions": 1500}
+        assert made["former"] == [{"decisions": first["decisions"], "options": options}]
+        places = made["curve"]["points_per_deal"]["expert"]
+        old = first["curve"]["points_per_deal"]["expert"]
+        assert places[: len(old)] == old
+        assert [row[0] for row in places[len(old) :]] == [
+            first["decisions"] + row[0] for row in card_curve.read(tuned)["points_per_deal"]["expert"]
+        ]
+        assert (made["exploiter"], made["note"]) == (None, "")
+
+
+def test_matches_of_other_deals_are_not_in_one_curve(shipped, tmp_path):
+    out = shutil.copytree(shipped, tmp_path / "pair")
+    tuned = train(tmp_path / "tuned", 300, "--start", str(shipped), "--evaluate-deals", "2")
+    assert make(tuned, out) == 0
+    made = card.read_card(out)
+    assert made["earlier"]["decisions"] == card.read_card(shipped)["decisions"]
+    assert made["curve"]["deals"] == 2
+
+
 def test_options_that_were_changed_as_the_run_went_on_are_told(tmp_path):
     folder = train(tmp_path / "run", 300)
     train(folder, 600, "--resume", str(folder), "--learning-rate", "5e-4", "--evaluate-deals", "2")
