@@ -179,10 +179,11 @@ def _read_run(run: Path, out: Path, exploiter: Path | None, note: str | None) ->
     agent.name = out.name
     history = card_history.read(run, saved.header)
     before: dict[str, Any] = {}
-    for folder in (folder for folder in (run, out) if (folder / CARD).exists()):
+    mine = fingerprint(agent)
+    for folder in (folder for folder in {run: None, out: None} if (folder / CARD).exists()):  # one, where it is both
         card = read_card(folder)
-        history = card_history.with_shipped(history, fingerprint(agent), folder, card)
-        before = card if card["fingerprint"] == fingerprint(agent) else before
+        history = card_history.with_shipped(history, mine, folder, card)
+        before = card if card["fingerprint"] == mine else before
     found = _read_exploiter(exploiter, agent) if exploiter is not None else before.get("exploiter")
     return _Source(agent, saved.tensors, history, found, before.get("note", "") if note is None else note.strip())
 
@@ -316,7 +317,7 @@ def _identity(source: _Source, file: Path) -> dict[str, Any]:
         "config": config,
         "former": header.get("former", []),
         **_spent(source.agent.spent),
-        "earlier": _spent(header["before"]) if header.get("before", {}).get("decisions") else None,
+        "earlier": _spent(header["before"]) if source.history.untold else None,
         "trained_with": header["versions"],
         "curve": source.history.curve,
     }

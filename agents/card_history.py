@@ -37,28 +37,27 @@ def read(run: Path, header: dict[str, Any]) -> History:
 def with_shipped(last: History, mine: str, folder: Path, card: dict[str, Any]) -> History:
     """The same with what a shipped folder tells besides, where it is of the weights ``mine`` or of their beginning.
 
-    Raises ValueError for a damaged model in the folder.
+    Raises ValueError for a damaged model in such a folder.
     """
+    if card["fingerprint"] not in (mine, last.header.get("start_fingerprint")):
+        return last
     shipped = History(checkpoint.read(folder / checkpoint.MODEL).header, card["curve"])
     if card["fingerprint"] == mine:
         if shipped.untold < last.untold:  # it is of this run and of those before it
             return shipped
         return History(last.header, last.curve or shipped.curve)
-    began = last.header.get("start_fingerprint") == card["fingerprint"]
-    if began and last.untold == checkpoint.total_spent(shipped.header)["decisions"] and _alike(shipped, last):
-        return _joined(shipped, last)
-    return last
-
-
-def _alike(first: History, last: History) -> bool:
-    """Whether the points of both curves are of as many deals."""
-    return first.curve is not None and last.curve is not None and first.curve["deals"] == last.curve["deals"]
+    if last.untold != checkpoint.total_spent(shipped.header)["decisions"]:
+        return last
+    return _joined(shipped, last)
 
 
 def _joined(first: History, last: History) -> History:
-    """The two as one run, whose options are the last one's, and ``former`` those of the first."""
-    assert first.curve is not None
-    assert last.curve is not None
+    """The two as one run, whose options are the last one's, and ``former`` those of the first.
+
+    The last alone where there are no curves of both, or their points are of other numbers of deals.
+    """
+    if first.curve is None or last.curve is None or first.curve["deals"] != last.curve["deals"]:
+        return last
     before = first.header["decisions"]
     options = changed_options(first.header["config"], last.header["config"])
     former = [
