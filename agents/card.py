@@ -217,11 +217,11 @@ def _tell_again(card: dict[str, Any]) -> None:
 
 def _read_exploiter(folder: Path, agent: checkpoint.NetworkAgent) -> dict[str, Any]:
     """What a run that was trained against the agent found. Raises ValueError where it was not, OSError."""
-    file = folder / EVALUATION
-    if not file.exists():
-        raise ValueError(f"{folder} is not the folder of a finished run; there is no {EVALUATION}")
+    for name in (EVALUATION, checkpoint.MODEL):
+        if not (folder / name).exists():
+            raise ValueError(f"{folder} is not the folder of a finished run; there is no {name}")
     try:
-        found = json.loads(file.read_bytes())
+        found = json.loads((folder / EVALUATION).read_bytes())
         header = checkpoint.read(folder / checkpoint.MODEL).header
         if not header["config"]["against"]:
             raise ValueError

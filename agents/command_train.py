@@ -52,42 +52,54 @@ def make_parser(learner: str = "ppo") -> ArgumentParser:
 
 
 def parse(arguments: list[str]) -> Namespace:
-    """The options that a command line sets; those of the run that it resumes are the defaults. Raises ValueError."""
+    """The options that a command line sets; then those of its files; then of the run that it resumes, its defaults.
+
+    Raises ValueError.
+    """
     arguments = [_with_underscores(each) for each in arguments]
     named = _first_look(arguments)
     before: dict[str, Any] = {} if named.resume is None else read_config(Path(named.resume))
-    content = _content(named.config)
-    learner = named.learner or content.get("learner") or before.get("learner", "ppo")
+    contents = {path: _content(path) for path in named.config}
+    chosen = [content["learner"] for content in contents.values() if content.get("learner")]
+    learner = named.learner or (chosen or [before.get("learner", "ppo")])[-1]
     parser = make_parser(learner)
-    if strange := sorted(str(name) for name in content if name not in parser.get_defaults()):
-        raise ValueError(
-            f"{named.config} sets {', '.join(strange)}, which {learner} does not have; --help tells what it has"
-        )
+    for path, content in contents.items():
+        if strange := sorted(str(name) for name in content if name not in parser.get_defaults()):
+            raise ValueError(
+                f"{path} sets {', '.join(strange)}, which {learner} does not have; --help tells what it has"
+            )
     if learner != before.get("learner", learner):
         raise ValueError(f"learner={learner!r} is not allowed; {named.resume} was trained with {before['learner']}")
     parser.set_defaults(before)
-    return parser.parse_args(arguments)
+    return parser.parse_args([*(f"--config={path}" for path in named.config), *named.others])
 
 
 def _first_look(arguments: list[str]) -> argparse.Namespace:
-    """What decides which options there are."""
+    """What decides which options there are; and ``others``, all arguments without the files.
+
+    The files go first, for the parser of all options lets the later of two win, whichever is a file.
+    """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    for name in ("--learner", "--config", "--resume"):
-        parser.add_argument(name)
+    parser.add_argument("--config", action="append", default=[])
+    deciding = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    deciding.add_argument("--learner")
+    deciding.add_argument("--resume")
     try:
-        return parser.parse_known_args(arguments)[0]
+        named, others = parser.parse_known_args(arguments)
+        deciding.parse_known_args(others, named)
     except argparse.ArgumentError:  # of an option without a value, which the parser of all options says better
-        return parser.parse_args([])
+        named, others = argparse.Namespace(config=[], learner=None, resume=None), arguments
+    return argparse.Namespace(**vars(named), others=others)
 
 
-def _content(path: str | None) -> dict[str, Any]:
+def _content(path: str) -> dict[str, Any]:
     """What a YAML file sets. What else may be wrong with it, the parser says better.
 
     Raises:
         ValueError: it is no YAML, where the parser would not name it.
     """
     try:
-        text = read_text(Path(path)) if path else ""
+        text = read_text(Path(path))
     except OSError:
         return {}
     try:

@@ -189,21 +189,23 @@ class ActionCritic(Critic):
 
 
 @torch.no_grad()
-def take_weights(network: Trunk, weights: dict[str, Tensor]) -> None:
-    """Take the weights of another network of the same kind, which may have fewer blocks: it computes the same then.
+def take_weights(network: Trunk, other: Trunk) -> None:
+    """Take the weights of another network of the same kind: it computes the same then.
 
-    Blocks that the other lacks end in zeros, so that they add nothing until they learn to (as residual blocks begin in
-    Goyal et al., 2017, section 5.1, and as deeper networks begin in Net2Net, Chen et al., 2016).
+    The other may have been made for other highest values, as those of scores are in single deals and in whole games.
+    And it may have fewer blocks. Those that it lacks end in zeros, so that they add nothing until they learn to (as
+    residual blocks begin in Goyal et al., 2017, section 5.1, and deeper networks in Net2Net, Chen et al., 2016).
 
     Raises:
         RuntimeError: the shapes differ in another way.
     """
-    mine = network.state_dict()
+    mine, weights = network.state_dict(), other.state_dict()
     lacking = {name: value for name, value in mine.items() if name.startswith("blocks.") and name not in weights}
     for number, block in enumerate(network.blocks):
         ends = f"blocks.{number}.{len(list(block.children())) - 1}."
         lacking |= {name: torch.zeros_like(value) for name, value in lacking.items() if name.startswith(ends)}
     network.load_state_dict(lacking | weights)
+    network.first.weight *= other.scale.to(network.scale.device) / network.scale
 
 
 @torch.no_grad()

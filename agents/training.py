@@ -30,7 +30,7 @@ from agents.progress import (
 )
 from agents.rollout import DealCounts, Rollout, collect
 from agents.training_config import TrainingConfig
-from agents.training_run import MARK, TrainingRun, claimed_folder
+from agents.training_run import MARK, TrainingRun, claimed_folder, holds_run
 from pitch_env.record import Record
 from pitch_env.record import write as write_records
 from pitch_env.state import NOBODY
@@ -79,8 +79,10 @@ def complete(make: Callable[[Config, Ranks], TrainingRun], config: Config, resum
 def refuse_other_run(out: Path, resume: Path) -> None:
     """Raises ValueError where a run would go on in the folder of another one, whose files it would replace."""
     own = resume if resume.is_dir() else resume.parent
-    if (out / checkpoint.RESUME).exists() and out.resolve() != own.resolve():
-        raise ValueError(f"out={str(out)!r} is not allowed; another run is there, and {resume} goes on with out={own}")
+    if holds_run(out) and out.resolve() != own.resolve():
+        raise ValueError(
+            f"out={str(out)!r} is not allowed; another run or agent is there, and {resume} goes on with out={own}"
+        )
 
 
 def lead(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
@@ -88,6 +90,7 @@ def lead(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
     config, out = run.config, Path(run.config.out)
     out.mkdir(parents=True, exist_ok=True)
     checkpoint.remove_leftovers(out)
+    (out / checkpoint.MODEL).unlink(missing_ok=True)  # of a run that goes on now, from the same weights
     number = "bfloat16" if in_bfloat16(config) else "float32"
     names = ", ".join(config.variants())
     ends = f"{config.minutes:g} minutes, at most " if config.minutes else ""
@@ -212,7 +215,8 @@ def check_policy(run: TrainingRun, rollout: Rollout) -> None:
     with autocast(run.config):
         log_probability, value = run.network.decide(rollout.observation[-1, :64], mask)
     weighs_all = not run.network.stochastic or bool((log_probability[mask] > -1e8).all())  # illegal ones have -1e9
-    if not weighs_all or not (value.abs() < 1e8).all():
+    spoilt = not weighs_all or not bool((value.abs() < 1e8).all())
+    if sum(run.ranks.total(spoilt)):  # on any rank, for all of them save what led to it
         raise FloatingPointError("the network gives no policy any more; a smaller learning_rate may help")
 
 

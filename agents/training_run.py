@@ -134,7 +134,7 @@ class TrainingRun(ABC):
             raise ValueError(f"start={name!r} is not allowed; it was trained for other rules than are learned here")
         try:
             for mine in {"network", "reference"} & self.networks.keys():
-                take_weights(self.networks[mine], agent.network.state_dict())
+                take_weights(self.networks[mine], agent.network)
             self.before = agent.spent
             self.others["start_fingerprint"] = fingerprint(agent)
         except RuntimeError:
@@ -281,8 +281,13 @@ class TrainingRun(ABC):
             self.opponents.load(pool, self.agent())
 
 
+def holds_run(folder: Path) -> bool:
+    """Whether a run, or an agent that one has made, is in a folder."""
+    return any((folder / name).exists() for name in (checkpoint.RESUME, checkpoint.MODEL))
+
+
 def claimed_folder(path: Path) -> Path:
-    """A folder for a new run: the path, or with the first number behind it that no other run has.
+    """A folder for a new run: the path, or with the first number behind it that no run or agent has.
 
     A mark in it keeps others away that begin at the same time, before there is anything else to see.
 
@@ -296,7 +301,7 @@ def claimed_folder(path: Path) -> Path:
     numbered = (whole.with_name(f"{whole.name}-{number}") for number in itertools.count(2))
     for each in itertools.chain([path], numbered):
         each.mkdir(parents=True, exist_ok=True)
-        if not (each / checkpoint.RESUME).exists():
+        if not holds_run(each):
             with contextlib.suppress(FileExistsError):
                 (each / MARK).touch(exist_ok=False)
                 return each

@@ -23,10 +23,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import torch
 
 sys.path += [{root!r}, {tests!r}]
-from agents import checkpoint
+from agents import checkpoint, training
 from agents.distributed import joined
 from agents.ppo import Run
 from test_distributed import POOL
@@ -66,6 +67,13 @@ with joined("cpu") as ranks:
         one, other = (checkpoint.read(out / name) for name in ("five", "again"))
         assert_same(one.tensors, other.tensors)
         assert one.header["ranks"] == 2 and "rank1.games" in one.tensors
+
+    rollout = again.rollout()  # what one rank alone finds wrong stops them all
+    iterate(again, 1, rollout)
+    if not ranks.first:
+        again.network.value.bias.data.fill_(float("nan"))
+    with pytest.raises(FloatingPointError, match="gives no policy"):
+        training.check_policy(again, rollout)
 """
 
 

@@ -315,14 +315,27 @@ def test_an_agent_that_is_called_as_a_baseline_is_told_apart(tmp_path):
 
 
 def test_a_config_file_is_overridden_by_options_and_its_numbers_are_numbers(tmp_path):
-    from train import make_parser
-
     file = tmp_path / "my.yaml"
-    file.write_text("rules: oklahoma\nlearning_rate: 1e-3\nclip: 1e-1\nrule_options: {players: 6}\n")
-    options = make_parser().parse_args(["--config", str(file), "--clip", "0.3"])
-    assert options.learning_rate == 0.001
-    assert options.clip == 0.3
-    assert options.rule_options == {"players": 6}
+    file.write_text("rules: oklahoma\nlearning_rate: 1e-3\nclip: 1e-1\nrule_options: {players: 6}\nout: elsewhere\n")
+    named, chosen = ["--config", str(file)], ["--clip", "0.3", "--out", "here"]
+    for arguments in (named + chosen, chosen + named, [f"--config={file}", *chosen], [*chosen, f"--config={file}"]):
+        options = command_train.parse(arguments)
+        assert options.learning_rate == 0.001
+        assert options.clip == 0.3
+        assert options.out == "here"
+        assert options.rule_options == {"players": 6}
+
+
+def test_of_two_config_files_the_later_one_wins_and_both_are_checked(tmp_path):
+    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    one.write_text("learner: ppo\nwidth: 64\ndepth: 2\n")
+    other.write_text("learner: dmc\nwidth: 32\n")
+    options = command_train.parse(["--depth", "0", "--config", str(one), "--config", str(other)])
+    assert (options.learner, options.width, options.depth) == ("dmc", 32, 0)
+    assert command_train.parse(["--config", str(one), "--learner", "dmc"]).learner == "dmc"
+    one.write_text("clip: 0.1\n")
+    with pytest.raises(ValueError, match=r"one\.yaml sets clip, which dmc does not have"):
+        command_train.parse(["--config", str(one), "--config", str(other)])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 import torch
 from trainers import SMALL, UPDATE, assert_same, iterate, weights, whole_and_resumed
 
-from agents import checkpoint, load, ppo, training
+from agents import card, checkpoint, load, ppo, training
 from agents.distributed import Ranks
 from agents.evaluation import duplicate_match
 from agents.learners import read_config
@@ -157,12 +157,45 @@ def test_a_run_does_not_go_on_in_the_folder_of_another(tmp_path):
     before = {file: file.read_bytes() for file in sorted((tmp_path / "a").iterdir())}
     more = replace(one, total_decisions=2 * UPDATE)
     with pytest.raises(
-        ValueError, match=r"out='.*a' is not allowed; another run is there, and .*b goes on with out=.*b"
+        ValueError, match=r"out='.*a' is not allowed; another run or agent is there, and .*b goes on with out=.*b"
     ):
         ppo.train(more, resume=tmp_path / "b")
     assert {file: file.read_bytes() for file in sorted((tmp_path / "a").iterdir())} == before
     ppo.train(replace(more, out=str(tmp_path / "c")), resume=tmp_path / "b")  # a new folder may be
     assert checkpoint.read(tmp_path / "c" / checkpoint.MODEL).header["decisions"] >= 2 * UPDATE
+
+
+def test_a_finished_agent_is_not_taken_for_that_of_the_run_which_goes_on_from_it(tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    config = replace(SMALL, evaluate_seconds=0, evaluate_deals=2, final_deals=2, out=str(out))
+    ppo.train(replace(config, total_decisions=UPDATE))
+    first = load(out)
+
+    class Killed(BaseException):
+        pass
+
+    def evaluate(*arguments):  # after there was a checkpoint
+        raise Killed
+
+    monkeypatch.setattr(training, "evaluate", evaluate)
+    with pytest.raises(Killed):
+        ppo.train(replace(config, total_decisions=100 * UPDATE), resume=out)
+    assert load(out).spent["decisions"] > first.spent["decisions"]
+    assert load(out).fingerprint != first.fingerprint
+    with pytest.raises(ValueError, match="not finished"):
+        card.make(out, tmp_path / "card", card.Measures())
+
+
+def test_no_run_begins_or_goes_on_in_the_folder_of_a_shipped_agent(tmp_path):
+    shipped = tmp_path / "agent"
+    Run(replace(SMALL, out=str(shipped))).save(checkpoint.MODEL)
+    before = (shipped / checkpoint.MODEL).read_bytes()
+    config = replace(SMALL, total_decisions=UPDATE, final_deals=2, out=str(shipped))
+    ppo.train(config)
+    assert (tmp_path / "agent-2" / checkpoint.MODEL).exists()
+    with pytest.raises(ValueError, match="another run or agent is there"):
+        ppo.train(replace(config, total_decisions=2 * UPDATE), resume=tmp_path / "agent-2")
+    assert (shipped / checkpoint.MODEL).read_bytes() == before
 
 
 def test_runs_that_begin_at_the_same_time_have_folders_of_their_own(tmp_path, monkeypatch):

@@ -60,6 +60,24 @@ def test_the_policy_sees_the_scores_and_they_are_not_small():
         assert ((run.network(rows)[0] - before).abs() > 1e-3).float().mean() > 0.9
 
 
+@pytest.mark.parametrize(("before", "after"), [(SMALL, WIN), (WIN, SMALL)])
+def test_a_run_that_goes_on_with_other_deals_begins_by_playing_the_same(before, after, tmp_path):
+    """Though scores, and what is to go, are then inputs of another scale."""
+    first = Run(replace(before, out=str(tmp_path)))
+    iterate(first, 2)
+    first.save(checkpoint.MODEL)
+    run = Run(replace(after, reference_weight=0.1, start=str(tmp_path)))
+    run.begin_with(str(tmp_path))
+    batch = VectorGame(run.variants[0], 64, deals=None)
+    batch.step(batch.random_actions(np.random.default_rng(0)))
+    rows, mask = torch.from_numpy(batch.observation.copy()), torch.from_numpy(batch.mask)
+    rows[:, run.sorter.at[22] : run.sorter.at[25]] = 5  # of scores
+    expected = first.network.decide(rows, mask)
+    for network in (run.network, run.reference):
+        for one, other in zip(network.decide(rows, mask), expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
 def test_an_agent_of_whole_games_plays_as_it_was_saved_and_says_its_chance(tmp_path):
     run = Run(replace(WIN, out=str(tmp_path)))
     iterate(run, 3)

@@ -6,7 +6,7 @@ import torch
 
 from agents import checkpoint, dmc, training
 from agents.ppo import Config, Run
-from agents.rollout import DealCounts
+from agents.rollout import DealCounts, Rollout
 from agents.training_config import TrainingConfig
 from agents.training_run import TrainingRun
 
@@ -20,9 +20,9 @@ UPDATE = SMALL.num_games * SMALL.steps  # decisions of one
 RUNS: dict[str, type[TrainingRun]] = {"ppo": Run, "dmc": dmc.Run}
 
 
-def iterate(run: TrainingRun, times: int) -> list[dict[str, float]]:
+def iterate(run: TrainingRun, times: int, rollout: Rollout | None = None) -> list[dict[str, float]]:
     """So many updates; what each measured."""
-    rollout = run.rollout()
+    rollout = rollout or run.rollout()
     return [training.iterate(run, rollout, DealCounts()) for _ in range(times)]
 
 
