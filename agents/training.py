@@ -90,7 +90,8 @@ def lead(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
     config, out = run.config, Path(run.config.out)
     out.mkdir(parents=True, exist_ok=True)
     checkpoint.remove_leftovers(out)
-    (out / checkpoint.MODEL).unlink(missing_ok=True)  # of a run that goes on now, from the same weights
+    for ending in (".safetensors", ".json"):  # of a run that goes on now, from the same weights
+        (out / checkpoint.MODEL).with_suffix(ending).unlink(missing_ok=True)
     number = "bfloat16" if in_bfloat16(config) else "float32"
     names = ", ".join(config.variants())
     ends = f"{config.minutes:g} minutes, at most " if config.minutes else ""

@@ -182,6 +182,7 @@ def test_a_finished_agent_is_not_taken_for_that_of_the_run_which_goes_on_from_it
         ppo.train(replace(config, total_decisions=100 * UPDATE), resume=out)
     assert load(out).spent["decisions"] > first.spent["decisions"]
     assert load(out).fingerprint != first.fingerprint
+    assert not (out / "model.json").exists()  # which tells of the finished one
     with pytest.raises(ValueError, match="not finished"):
         card.make(out, tmp_path / "card", card.Measures())
 
