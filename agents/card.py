@@ -3,7 +3,7 @@
 ``card.json`` holds all that is on the card; equal runs, options and versions give an equal file:
 
 ===========  ==========================================================================================================
-format       1
+format       2
 name         of the folder, by which ``agents.load`` knows the agent
 fingerprint  of the weights; ``sha256`` and ``bytes`` of model.safetensors
 rules        all options, ``preset`` the nearest preset and ``changed`` what differs from it; ``teams``
@@ -19,8 +19,7 @@ as_opponent  the same with the roles exchanged: each opponent alone among agents
 opponents    the fingerprint of each, by name
 kinds        what it gains when another one takes its bids, discards or cards (``card_measures.measure_kinds``)
 puzzles      on which it was tried: how many, the score, by theme, those it failed, another agent's score on the same
-exploiter    of the agent that was trained against it: decisions, hours, seed, match, and as what it began in
-             start; null where there was none
+exploiters   of each agent that was trained against it: decisions, hours, seed, match, and as what it began in start
 weaknesses   sentences, drawn from these figures
 note         what its maker says
 ===========  ==========================================================================================================
@@ -42,17 +41,17 @@ from typing import Any
 
 from torch import Tensor
 
-from agents import card_curve, card_history, card_measures, card_text, checkpoint
+from agents import card_curve, card_exploiters, card_history, card_measures, card_text, checkpoint
 from agents.agent import Agent, is_name_of_player, load_all
 from agents.card_weaknesses import weaknesses
-from agents.evaluation import fingerprint, report, trained_for, versions, write_json
+from agents.evaluation import EVALUATION, fingerprint, report, trained_for, versions, write_json
 from agents.model_card import PATHS, preset_of, without_paths
 from agents.puzzles import PUZZLES, load_puzzles
 from pitch_env import Rules
 from pitch_env.files import replace_atomically
 
-FORMAT = 1
-CARD, TEXT, CURVE, EVALUATION = "card.json", "card.md", "curve.png", "evaluation.json"
+FORMAT = 2
+CARD, TEXT, CURVE = "card.json", "card.md", "curve.png"
 FILES = (checkpoint.MODEL, "model.json", EVALUATION, CARD, TEXT, CURVE)
 PARTS: dict[str, type | tuple[type, ...]] = {  # of every card; each as it is in JSON
     **dict.fromkeys(("name", "fingerprint", "sha256", "preset", "note"), str),
@@ -60,8 +59,8 @@ PARTS: dict[str, type | tuple[type, ...]] = {  # of every card; each as it is in
     **dict.fromkeys(
         ("rules", "changed", "network", "config", "trained_with", "versions", "opponents", "puzzles"), dict
     ),
-    **dict.fromkeys(("matches", "as_opponent", "kinds", "weaknesses"), list),
-    **dict.fromkeys(("curve", "exploiter"), (dict, type(None))),
+    **dict.fromkeys(("matches", "as_opponent", "kinds", "weaknesses", "exploiters"), list),
+    "curve": (dict, type(None)),
     "hours": (int, float),
 }
 LIMIT = 2_000_000  # bytes of a shipped model
@@ -93,7 +92,7 @@ class _Source:
     agent: checkpoint.NetworkAgent
     tensors: dict[str, Tensor]
     history: card_history.History
-    exploiter: dict[str, Any] | None
+    exploiters: list[dict[str, Any]]
     note: str
 
     @property
@@ -102,7 +101,7 @@ class _Source:
 
 
 def make(
-    run: Path, out: Path, measures: Measures, *, exploiter: Path | None = None, note: str | None = None,
+    run: Path, out: Path, measures: Measures, *, exploiters: Sequence[Path] = (), note: str | None = None,
     tell: card_measures.Tell = lambda step: None,
 ) -> dict[str, Any]:  # fmt: skip
     """Measure the agent of a run, and write its folder, whole or not at all, in the place of one that was there.
@@ -111,11 +110,11 @@ def make(
         run: the folder of a finished run, or a shipped one that is to be measured anew.
         out: the folder; its name is the agent's.
         measures: how it is measured.
-        exploiter: the folder of a finished run that was trained against it.
+        exploiters: the folders of finished runs that were trained against it.
         note: what its maker has to say.
         tell: is told what is being done.
 
-    The curve, the exploiter and the note of a card of the same weights, in ``run`` or ``out``, are kept where there is
+    The curve, the exploiters and the note of a card of the same weights, in ``run`` or ``out``, are kept where there is
     nothing new; and where ``out`` has the agent that the run began with, its curve and options are told with the run's.
 
     Returns:
@@ -128,12 +127,12 @@ def make(
     """
     run, out = run.resolve(), out.resolve()
     _refuse_place(out)
-    source = _read_run(run, out, exploiter, note)
+    source = _read_run(run, out, exploiters, note)
     opponents = _opponents(measures.opponents, source)
     puzzles = load_puzzles(measures.puzzles)
     measured = _measure(source, opponents, puzzles, measures, tell)
     with _replaced(out) as folder:
-        card = _identity(source, folder / checkpoint.MODEL) | measured | {"exploiter": source.exploiter}
+        card = _identity(source, folder / checkpoint.MODEL) | measured | {"exploiters": source.exploiters}
         card["weaknesses"] = weaknesses(card)
         card["note"] = source.note
         evaluation = report(source.rules, [], measures.seed, [source.agent, *opponents])
@@ -159,7 +158,7 @@ def _refuse_place(out: Path) -> None:
         raise ValueError(f"{out} holds {others[0]}, which is no part of a shipped agent; choose another folder")
 
 
-def _read_run(run: Path, out: Path, exploiter: Path | None, note: str | None) -> _Source:
+def _read_run(run: Path, out: Path, exploiters: Sequence[Path], note: str | None) -> _Source:
     file = run / checkpoint.MODEL
     if not run.is_dir():
         raise ValueError(f"{run} is no folder of a run")
@@ -184,7 +183,7 @@ def _read_run(run: Path, out: Path, exploiter: Path | None, note: str | None) ->
         card = read_card(folder)
         history = card_history.with_shipped(history, mine, folder, card)
         before = card if card["fingerprint"] == mine else before
-    found = _read_exploiter(exploiter, agent) if exploiter is not None else before.get("exploiter")
+    found = [card_exploiters.read(folder, agent) for folder in exploiters] or before.get("exploiters", [])
     return _Source(agent, saved.tensors, history, found, before.get("note", "") if note is None else note.strip())
 
 
@@ -213,50 +212,6 @@ def _tell_again(card: dict[str, Any]) -> None:
     weaknesses(card)
     for figures in ("points_per_deal", "training") if card["curve"] else ():
         dict(card["curve"][figures])
-
-
-def _read_exploiter(folder: Path, agent: checkpoint.NetworkAgent) -> dict[str, Any]:
-    """What a run that was trained against the agent found. Raises ValueError where it was not, OSError."""
-    for name in (EVALUATION, checkpoint.MODEL):
-        if not (folder / name).exists():
-            raise ValueError(f"{folder} is not the folder of a finished run; there is no {name}")
-    try:
-        found = json.loads((folder / EVALUATION).read_bytes())
-        header = checkpoint.read(folder / checkpoint.MODEL).header
-        if not header["config"]["against"]:
-            raise ValueError
-        (match,) = found["matches"]
-        victim, rules = found["agents"][match["opponent"]], found["rules"]
-        result = {
-            "decisions": found["decisions"],
-            "hours": round(found["seconds"] / 3600, 3),
-            "seed": found["seed"],
-            "start": _start(header, agent),
-            "match": match | {"agent": "exploiter", "opponent": agent.name},
-        }
-    except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{folder} is not a run that was trained against one agent, or it is damaged") from None
-    if victim != fingerprint(agent) or rules != agent.rules.to_dict():
-        raise ValueError(f"the exploiter in {folder} was trained against other weights or rules than those of this run")
-    met = header.get("against_fingerprint", victim)  # older runs do not tell; whom it met is not whom it played last
-    if met != victim:
-        raise ValueError(
-            f"the exploiter in {folder} was trained against other weights, {met}, than those of this run, {victim}; "
-            "what it was trained against has changed since"
-        )
-    return result
-
-
-def _start(header: dict[str, Any], agent: checkpoint.NetworkAgent) -> str:
-    """What an exploiter began as."""
-    config = header["config"]
-    if not config.get("start"):
-        return "a fresh agent"
-    if "start_fingerprint" in header:
-        copied = header["start_fingerprint"] == fingerprint(agent)
-    else:  # an older run, of which the names alone are known
-        copied = config["start"] == config["against"]
-    return "a copy of it" if copied else "another agent"
 
 
 def _opponents(names: Sequence[str], source: _Source) -> list[Agent]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from agents import card_exploiters
 from agents.card_weaknesses import duration, points
 from pitch_env import Rules
 from pitch_env.files import replace_atomically
@@ -26,7 +27,7 @@ def chapters(card: dict[str, Any]) -> tuple[str, ...]:
         f"# {card['name']}\n\n{summary(card)}",
         _use(card),
         _results(card),
-        _exploiter(card),
+        _exploiters(card),
         _weaknesses(card),
         _kinds(card),
         _puzzles(card),
@@ -78,6 +79,10 @@ def _share(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
 
 
+def _interval(match: dict[str, Any]) -> str:
+    return f"{match['low']:+.3f} to {match['high']:+.3f}"
+
+
 def _use(card: dict[str, Any]) -> str:
     preset, changed = card["preset"], "".join(f", {name}={value!r}" for name, value in card["changed"].items())
     return (
@@ -117,7 +122,7 @@ def _matches(matches: Sequence[dict[str, Any]], who: str, called: str) -> str:
             f"`{match[who]}`",
             f"{match['deals']:,}",
             f"{match['mean']:+.3f}",
-            f"{match['low']:+.3f} to {match['high']:+.3f}",
+            _interval(match),
             _share(match["pitched"]),
             _share(match["made"]),
         ]
@@ -126,21 +131,20 @@ def _matches(matches: Sequence[dict[str, Any]], who: str, called: str) -> str:
     return _table([called, "deals", "points per deal", "95 % interval", "pitcher", "made"], rows)
 
 
-def _exploiter(card: dict[str, Any]) -> str:
-    found = card["exploiter"]
-    if found is None:
+def _exploiters(card: dict[str, Any]) -> str:
+    if not card["exploiters"]:
         return ""
-    match = found["match"]
-    lost = "it still loses" if found["start"] == "a fresh agent" else "it began at zero, so it has only unlearned"
-    nothing = f": {lost}" if match["high"] < 0 else ", which is nothing that can be told from chance"
-    verdict = "" if match["low"] > 0 else nothing
-    began = found["start"][0].upper() + found["start"][1:]
+    rows = []
+    for found in card["exploiters"]:
+        match, learned = found["match"], [_number(found["decisions"]), duration(found["hours"])]
+        rows.append([found["start"], *learned, f"{match['deals']:,}", f"{match['mean']:+.3f}", _interval(match)])
+    head = ["began as", "decisions", "training", "deals", "points per deal", "95 % interval"]
+    copied = any(found["start"] == card_exploiters.COPY for found in card["exploiters"])
     return (
-        f"## What an exploiter finds\n\n{began} that was trained against this one, which did not change, for\n"
-        f"{_number(found['decisions'])} decisions in {duration(found['hours'])}, wins {points(found['match'])} points "
-        f"per deal from it on\n{found['match']['deals']:,} duplicate deals{verdict}. It is a lower bound: another "
-        "learner or a longer run may find more."
-    )
+        "## What exploiters find\n\nAgents that were trained against this one, which did not change, and the points\n"
+        "per deal that they win from it on duplicate deals. They are lower bounds: another learner or a longer run\n"
+        f"may find more.{' A copy begins at zero, so one that ends below has only unlearned.' if copied else ''}\n\n"
+    ) + _table(head, rows)
 
 
 def _weaknesses(card: dict[str, Any]) -> str:
@@ -151,10 +155,7 @@ def _weaknesses(card: dict[str, Any]) -> str:
 
 def _kinds(card: dict[str, Any]) -> str:
     by = card["kinds"][0]["by"]
-    rows = [
-        [each["kind"], f"{each['deals']:,}", f"{each['mean']:+.3f}", f"{each['low']:+.3f} to {each['high']:+.3f}"]
-        for each in card["kinds"]
-    ]
+    rows = [[each["kind"], f"{each['deals']:,}", f"{each['mean']:+.3f}", _interval(each)] for each in card["kinds"]]
     return (
         "## Where points are lost\n\nWhat it gains, or loses, against itself when another takes its decisions of one "
         "kind and it takes all others:\n\n" + _table([f"by `{by}`", "deals", "points per deal", "95 % interval"], rows)
@@ -231,20 +232,20 @@ def table(cards: Sequence[dict[str, Any]], prefix: str = "") -> str:
     """A row for each agent; ``prefix`` leads to the folder that theirs are in."""
     if not cards:
         return "None has been measured yet.\n"
-    head = ["agent", "rules", "training", *(f"`{name}`" for name in IN_TABLE), "an exploiter", "puzzles"]
+    head = ["agent", "rules", "training", *(f"`{name}`" for name in IN_TABLE), "best exploiter", "puzzles"]
     return _table(head, [_row(card, prefix) for card in cards], words=3) + "\n"
 
 
 def _row(card: dict[str, Any], prefix: str) -> list[str]:
     matches = {match["opponent"]: match for match in card["matches"]}
     players = "" if "players" in card["changed"] else f", {card['rules']['players']} players"
-    found, right = card["exploiter"], card["puzzles"]["score"]
+    found, right = [each["match"] for each in card["exploiters"]], card["puzzles"]["score"]
     return [
         f"[`{card['name']}`]({prefix}{card['name']}/card.md)",
         named_rules(card) + players,
         f"{_number(card['decisions'])} decisions, {duration(card['hours'])}",
         *(points(matches[name]) if name in matches else "–" for name in IN_TABLE),
-        "–" if found is None else points(found["match"]),
+        points(max(found, key=lambda match: match["mean"])) if found else "–",
         _share(right),
     ]
 

@@ -9,7 +9,7 @@ THEMES = 3  # of puzzles that are named
 
 def weaknesses(card: dict[str, Any]) -> list[str]:
     """What the measurements of a card say against the agent; empty where they say nothing."""
-    return [*_opponents(card), *_exploiter(card), *_kinds(card), *_bids(card), *_puzzles(card), *_scope(card)]
+    return [*_opponents(card), *_exploiters(card), *_kinds(card), *_bids(card), *_puzzles(card), *_scope(card)]
 
 
 def points(match: dict[str, Any]) -> str:
@@ -36,15 +36,15 @@ def _opponents(card: dict[str, Any]) -> Iterator[str]:
             yield f"{words} {'; '.join(f'`{match[role]}`, {points(match)}' for match in matches)} points per deal."
 
 
-def _exploiter(card: dict[str, Any]) -> Iterator[str]:
-    found = card["exploiter"]
-    if found is None:
+def _exploiters(card: dict[str, Any]) -> Iterator[str]:
+    if not card["exploiters"]:
         yield "No exploiter has been trained against it, so it is not known how much one would find."
-    elif found["match"]["low"] > 0:
-        yield (
-            f"An exploiter that was trained against it for {duration(found['hours'])} wins {points(found['match'])} "
-            "points per deal from it."
-        )
+    for found in card["exploiters"]:
+        if found["match"]["low"] > 0:
+            yield (
+                f"An exploiter that began as {found['start']} and was trained against it for "
+                f"{duration(found['hours'])} wins {points(found['match'])} points per deal from it."
+            )
 
 
 def _kinds(card: dict[str, Any]) -> Iterator[str]:

@@ -10,9 +10,9 @@ from agents.puzzles import PUZZLES
 DESCRIPTION = (
     "Copies the agent of a finished run into a folder, plays it against every opponent on duplicate deals, lets it "
     "solve puzzles, and writes what came of it beside it, for people (card.md) and for programs (card.json), with the "
-    "learning curve and what an exploiter found."
+    "learning curve and what exploiters found."
 )
-EXAMPLE = "card runs/auction --out checkpoints/auction --exploiter runs/exploit"
+EXAMPLE = "card runs/auction --out checkpoints/auction --exploiters runs/exploit"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--puzzles", type=Path, default=PUZZLES, metavar="DIR", help="folder of puzzle files (default: tests/puzzles)"
     )
     parser.add_argument(
-        "--exploiter", type=Path, metavar="RUN", help="the folder of a finished run of train --against this agent"
+        "--exploiters",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="RUN",
+        help="folders of finished runs of exploit or train --against this agent",
     )
     notes = parser.add_mutually_exclusive_group()
     notes.add_argument("--note", metavar="TEXT", help="what else there is to say, in Markdown")
@@ -51,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     note = options.note if options.note_file is None else common.read_text(options.note_file)
     measures = Measures(options.opponents, options.deals, options.search_deals, options.seed, options.puzzles)
     with Console(stderr=True).status("reading the run") as status:
-        card = make(options.run, options.out, measures, exploiter=options.exploiter, note=note, tell=status.update)
+        card = make(options.run, options.out, measures, exploiters=options.exploiters, note=note, tell=status.update)
     print(f"written: {options.out}")
     for sentence in card["weaknesses"]:
         print(f"- {sentence}")

@@ -27,6 +27,7 @@ from pitch_env.record import Record, Seat
 from pitch_env.recorder import Recorder
 from pitch_env.state import NOBODY
 
+EVALUATION = "evaluation.json"  # beside a checkpoint: the matches at its end
 CHUNK = 512  # deals that are played side by side
 
 

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from agents import exported, model_card
 from agents.checkpoint import FamilyAgent, NetworkAgent, file_of, load_agent, read
-from agents.evaluation import versions
+from agents.evaluation import EVALUATION, versions
 from agents.exported import FORMAT, METADATA, SUFFIXES
 from agents.networks import PlayingNetwork
 from agents.opinions import values_are_chances
@@ -203,8 +203,8 @@ def export(
     if isinstance(agent, FamilyAgent):
         raise ValueError(f"{file} plays several variants; only policies of one can be exported")
     facts = describe(agent, file, formats)
-    evaluation = model_card.read_evaluation(file.with_name("evaluation.json"), facts)
-    names = [*(f"model{SUFFIXES[name]}" for name in formats), *(["evaluation.json"] if evaluation else [])]
+    evaluation = model_card.read_evaluation(file.with_name(EVALUATION), facts)
+    names = [*(f"model{SUFFIXES[name]}" for name in formats), *([EVALUATION] if evaluation else [])]
     _refuse_mixing(out, names)
     graph = PolicyGraph(agent.rules, agent.network, agent.scale.item()).eval()
     tell(f"playing {decisions:,} decisions")
@@ -220,7 +220,7 @@ def export(
             contents[path.name] = path.read_bytes()
     contents["metadata.json"] = _json(facts)
     if evaluation is not None:
-        contents["evaluation.json"] = _json(evaluation)
+        contents[EVALUATION] = _json(evaluation)
     contents["README.md"] = model_card.write(facts, evaluation, checks, license_name).encode()
     for name, content in contents.items():
         replace_atomically(out / name, content)
@@ -230,7 +230,7 @@ def export(
 def _refuse_mixing(out: Path, names: Sequence[str]) -> None:
     """Raises ValueError where a folder holds parts of an export that files of these names would not replace."""
     model_card.refuse_other(out / "README.md")
-    for name in sorted({*(f"model{suffix}" for suffix in SUFFIXES.values()), "evaluation.json"} - {*names}):
+    for name in sorted({*(f"model{suffix}" for suffix in SUFFIXES.values()), EVALUATION} - {*names}):
         if (out / name).exists():
             raise ValueError(f"{out / name} is of another export and would lie beside this one; choose another folder")
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from agents import checkpoint
 from agents.agent import Agent, load, named_apart
 from agents.distributed import Ranks, joined
-from agents.evaluation import Match, duplicate_match, print_table, report, write_json
+from agents.evaluation import EVALUATION, Match, duplicate_match, print_table, report, write_json
 from agents.pool import Pool
 from agents.progress import (
     curves,
@@ -287,5 +287,5 @@ def final_match(run: TrainingRun, baselines: list[Agent]) -> list[Match]:
         if name in won:
             reports[name]["games_won"] = won[name]
     content = {"variants": reports} if len(reports) > 1 else next(iter(reports.values()))
-    write_json(Path(config.out) / "evaluation.json", content)
+    write_json(Path(config.out) / EVALUATION, content)
     return [match for played in matches.values() for match in played]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agents import agent as agents_by_name
-from agents import card, card_curve, card_measures, card_text, checkpoint, cli, load
+from agents import card, card_curve, card_exploiters, card_measures, card_text, checkpoint, cli, load
 from agents.card_weaknesses import weaknesses
 from agents.evaluation import duplicate_match, fingerprint
 from agents.puzzles import attempt, load_puzzles, score
@@ -47,7 +47,7 @@ def shipped(run, exploiter, tmp_path_factory) -> Path:
     """The folder that the command makes of the run."""
     out = tmp_path_factory.mktemp("shipped") / "pair"
     (out.parent / "README.md").write_text("# All\n\n<!-- begin: agents-table -->\n<!-- end: agents-table -->\n\nend\n")
-    assert make(run, out, "--exploiter", str(exploiter), "--note", "Made for a test.") == 0
+    assert make(run, out, "--exploiters", str(exploiter), "--note", "Made for a test.") == 0
     return out
 
 
@@ -102,7 +102,7 @@ def test_in_the_place_of_what_it_began_with_the_whole_training_is_told(run, ship
         assert [row[0] for row in places[len(old) :]] == [
             first["decisions"] + row[0] for row in card_curve.read(tuned)["points_per_deal"]["expert"]
         ]
-        assert (made["exploiter"], made["note"]) == (None, "")
+        assert (made["exploiters"], made["note"]) == ([], "")
 
 
 def test_matches_of_other_deals_are_not_in_one_curve(shipped, tmp_path):
@@ -189,10 +189,26 @@ def test_a_learner_without_a_critic_has_a_picture_too():
 
 
 def test_what_the_exploiter_found_is_that_of_its_run(exploiter, shipped):
-    found, there = card.read_card(shipped)["exploiter"], json.loads((exploiter / "evaluation.json").read_text())
+    (found,), there = card.read_card(shipped)["exploiters"], json.loads((exploiter / "evaluation.json").read_text())
     assert found["start"] == "a fresh agent"
     assert found["match"]["mean"] == there["matches"][0]["mean"]
     assert (found["decisions"], found["match"]["opponent"]) == (there["decisions"], "pair")
+
+
+def test_all_exploiters_are_on_the_card_and_the_best_in_the_table(shipped):
+    made = card.read_card(shipped)
+    (fresh,) = made["exploiters"]
+    copy = fresh | {"start": "a copy of it", "match": fresh["match"] | {"mean": 0.2, "low": 0.1, "high": 0.3}}
+    made["exploiters"] = [fresh | {"match": fresh["match"] | {"mean": -0.5, "low": -0.6, "high": -0.4}}, copy]
+    text = card_text.write(made)
+    assert re.search(r"^\| a fresh agent \|.* -0\.500 \| -0\.600 to -0\.400 \|$", text, re.MULTILINE)
+    assert re.search(r"^\| a copy of it \|.* \+0\.200 \| \+0\.100 to \+0\.300 \|$", text, re.MULTILINE)
+    assert "+0.200 (+0.100 to +0.300)" in card_text.table([made])
+    assert "-0.500" not in card_text.table([made])
+    (told,) = [sentence for sentence in weaknesses(made) if "exploiter" in sentence]
+    assert "began as a copy of it" in told
+    made["exploiters"] = []
+    assert "xploiter" not in card_text.chapters(made)[3]
 
 
 def test_a_mixture_decides_by_the_other_one_in_its_phases_only():
@@ -214,7 +230,7 @@ def test_a_mixture_decides_by_the_other_one_in_its_phases_only():
 
 def test_people_can_read_it(shipped):
     made, text = card.read_card(shipped), (shipped / "card.md").read_text()
-    for match in [*made["matches"], made["exploiter"]["match"]]:
+    for match in [*made["matches"], made["exploiters"][0]["match"]]:
         assert f"{match['mean']:+.3f}" in text
     for sentence in made["weaknesses"]:
         assert f"- {sentence}\n" in text
@@ -235,7 +251,7 @@ def test_weaknesses_follow_from_the_figures(shipped):
     matches = [match("greedy", 0.1, 0.3), match("bold", -0.1, 0.3), match("search", -0.3, -0.1)]
     strong = made | {"matches": matches, "as_opponent": [each | {"agent": "x"} for each in matches]}
     strong["kinds"] = [{"kind": "bids", "by": "search", "deals": 9, "mean": 0.2, "low": 0.1, "high": 0.3}]
-    strong["exploiter"], strong["puzzles"] = None, made["puzzles"] | {"themes": {"low": {"puzzles": 2, "score": 0.5}}}
+    strong["exploiters"], strong["puzzles"] = [], made["puzzles"] | {"themes": {"low": {"puzzles": 2, "score": 0.5}}}
     text = "\n".join(weaknesses(strong))
     assert "loses to `search`, -0.200 (-0.300 to -0.100) points per deal" in text
     assert "not clear of `bold`" in text
@@ -251,7 +267,7 @@ def test_weaknesses_follow_from_the_figures(shipped):
 
 
 def test_equal_runs_give_equal_cards(run, exploiter, shipped, tmp_path):
-    assert make(run, tmp_path / "pair", "--exploiter", str(exploiter), "--note", "Made for a test.") == 0
+    assert make(run, tmp_path / "pair", "--exploiters", str(exploiter), "--note", "Made for a test.") == 0
     assert contents(tmp_path / "pair") == contents(shipped)
 
 
@@ -262,7 +278,7 @@ def test_measured_anew_it_keeps_what_is_known(shipped, tmp_path):
     before, after = card.read_card(shipped), card.read_card(out)
     assert after["seed"] == 5
     assert after["matches"] != before["matches"]
-    for name in ("curve", "exploiter", "note", "fingerprint", "sha256"):
+    for name in ("curve", "exploiters", "note", "fingerprint", "sha256"):
         assert after[name] == before[name]
     assert sorted(contents(out)) == sorted(card.FILES)
     assert [path.name for path in tmp_path.iterdir()] == ["pair"]
@@ -275,7 +291,7 @@ def test_other_weights_keep_nothing(run, shipped, tmp_path):
     assert make(other, out) == 0
     made = card.read_card(out)
     assert made["fingerprint"] == load(other).fingerprint
-    assert (made["exploiter"], made["note"]) == (None, "")
+    assert (made["exploiters"], made["note"]) == ([], "")
 
 
 def test_a_failure_leaves_the_old_one(run, shipped, tmp_path, monkeypatch):
@@ -336,7 +352,7 @@ def test_runs_that_are_not_finished_or_damaged_are_refused(run, tmp_path, capsys
 
 
 def test_exploiters_of_others_are_refused(run, exploiter, shipped, tmp_path, capsys):
-    arguments = [str(run), "--out", str(tmp_path / "out"), "--exploiter"]
+    arguments = [str(run), "--out", str(tmp_path / "out"), "--exploiters"]
     assert "not a run that was trained against" in refused(capsys, *arguments, str(run))
     assert "there is no evaluation.json" in refused(capsys, *arguments, str(tmp_path))
     copy = tmp_path / "copy"
@@ -361,11 +377,11 @@ def with_header(folder: Path, out: Path, **changed) -> Path:
 def test_an_exploiter_that_met_other_weights_is_refused(run, exploiter, tmp_path, capsys):
     """Though its match at the end was with these, as after the agent was trained on and the run finished again."""
     met = with_header(exploiter, tmp_path / "other", against_fingerprint="0" * 16)
-    arguments = [str(run), "--out", str(tmp_path / "out"), "--exploiter"]
+    arguments = [str(run), "--out", str(tmp_path / "out"), "--exploiters"]
     assert "was trained against other weights, 0000000000000000, than" in refused(capsys, *arguments, str(met))
     agent = checkpoint.load_agent(run)
     for name, header in (("same", {"against_fingerprint": agent.fingerprint}), ("old", {})):
-        found = card._read_exploiter(with_header(exploiter, tmp_path / name, **header), agent)
+        found = card_exploiters.read(with_header(exploiter, tmp_path / name, **header), agent)
         assert found["start"] == "a fresh agent"
 
 
@@ -385,7 +401,7 @@ def test_an_exploiter_began_as_a_copy_where_the_weights_were_the_same(start, pri
     told = {} if print_of is None else {"start_fingerprint": {"agent": agent.fingerprint}.get(print_of, "0" * 16)}
     config = {"start": {"same": against}.get(start, start)}
     copy = with_header(exploiter, tmp_path / "copy", config=config, against_fingerprint=agent.fingerprint, **told)
-    assert card._read_exploiter(copy, agent)["start"] == began
+    assert card_exploiters.read(copy, agent)["start"] == began
 
 
 def test_opponents_of_other_rules_are_refused_before_anything_is_played(run, shipped, tmp_path, capsys):
@@ -398,7 +414,7 @@ def test_opponents_of_other_rules_are_refused_before_anything_is_played(run, shi
 def test_damaged_cards_are_refused(run, shipped, tmp_path, capsys):
     out = tmp_path / "pair"
     shutil.copytree(shipped, out)
-    for text, says in (("{", "not JSON"), ("[1]", "format 1"), ('{"format": 9}', "format 1")):
+    for text, says in (("{", "not JSON"), ("[1]", "format 2"), ('{"format": 1}', "format 2")):
         (out / "card.json").write_text(text)
         assert says in refused(capsys, str(run), "--out", str(out))
 
@@ -407,15 +423,15 @@ def test_cards_that_lack_something_are_refused(run, shipped, tmp_path, capsys):
     out = tmp_path / "pair"
     shutil.copytree(shipped, out)
     whole = card.read_card(shipped)
-    damaged = [{"format": 1}, *({key: whole[key] for key in whole if key != name} for name in card.PARTS)]
+    damaged = [{"format": 2}, *({key: whole[key] for key in whole if key != name} for name in card.PARTS)]
     damaged += [whole | {name: 3.5 if name != "hours" else "long"} for name in card.PARTS]
-    damaged += [whole | {"exploiter": {}}, whole | {"curve": {"deals": 4}}, whole | {"matches": [{}]}]
+    damaged += [whole | {"exploiters": [{}]}, whole | {"curve": {"deals": 4}}, whole | {"matches": [{}]}]
     for made in damaged:
         (out / "card.json").write_text(json.dumps(made))
         with pytest.raises(ValueError, match=r"pair/card\.json is damaged: ") as wrong:
             card.read_card(out)
         assert "\n" not in str(wrong.value)
-    (out / "card.json").write_text('{"format": 1}')
+    (out / "card.json").write_text('{"format": 2}')
     assert "card.json is damaged: it does not tell its name, fingerprint" in refused(
         capsys, str(run), "--out", str(out)
     )
